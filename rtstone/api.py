@@ -41,6 +41,7 @@ from rtstone.interrupt import Interrupt
 from rtstone.measure.exclusive import alone
 from rtstone.measure.listener import Listener
 from rtstone.measure.request import Request
+from rtstone.measure.requirement import parse
 from rtstone.measure.start import start
 from rtstone.report.parts.words import observed
 from rtstone.results.edges import edged, whole_line
@@ -444,12 +445,14 @@ def judge(
     due: ArrayLike | None = None,
     bench: str = "samples",
     load: str | None = None,
+    limit: str | Quantity | None = None,
 ) -> Measured:
     """Judge samples that others took as if a run had: the lateness of a task, or any other times.
 
     ``samples``: numbers in ``unit`` ("ns", "us", "ms", "s"), in the order in which they were taken.
     ``period``: of the task, in the same unit or as "1ms"; it counts missed activations.  ``due``:
     when each activation was due; ``samples`` then are when they ran, and both of one clock.
+    ``limit``: what is later is a miss, as for ``run``; ``check`` judges it.
     Nothing is stored.  Raises UsageError for what is no time.
     """
     import numpy as np
@@ -465,9 +468,13 @@ def judge(
         period_ns: int | None = duration(period, "in judge()")
     else:
         period_ns = None if period is None else round(period * UNITS[unit])
+    required = parse(_written(limit), None)
     source = Source(
         "the array", b"".join(array.tobytes() for array in arrays),
-        meaning=Meaning(UNITS[unit], period_ns or None, bench=bench),
+        meaning=Meaning(
+            UNITS[unit], period_ns or None, bench=bench,
+            limit_ns=required.latency if required else None,
+        ),
     )  # fmt: skip
     columns = [from_array(source, array).column(source, None) for array in arrays]
     if len({len(column) for column in columns}) > 1:
@@ -475,7 +482,8 @@ def judge(
     reading = judged(source, [ticks(source, column) for column in columns])
     _, run = document(reading, source, "samples", [])
     results = [structs.replace(array, load=load or LOAD) for array in run.results]
-    return Measured(structs.replace(run, results=results), Path(), results, frozenset())
+    run = structs.replace(run, results=results, requirement=required)
+    return Measured(run, Path(), results, frozenset())
 
 
 def load(run: str | Path = "last") -> Measured:

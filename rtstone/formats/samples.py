@@ -92,7 +92,8 @@ def judged(source: Source, numbers: list[list[int]]) -> Reading:
     params: dict[str, Value] = {"period": meaning.period_ns} if meaning.period_ns else {}
     blank = Result(case=1, bench=own.id, params=params, load=LOAD, status="ok",
                    evidence=evidence(times))  # fmt: skip
-    judgement = recorded(blank, samples, times)
+    limit_ns = None if period and not times else meaning.limit_ns  # unclear what was left out
+    judgement = recorded(blank, samples, times, limit_ns)
     judgement = structs.replace(judgement, flags=["imported", *judgement.flags])
     return Reading(tool=BENCH, results=[judgement], benches=[own], notes=[note] if note else [],
                    duration_s=judgement.section_s)  # fmt: skip

@@ -34,7 +34,7 @@ class Meaning(NamedTuple):
 
     ``unit_ns``: the unit in ns.  ``period_ns``: of the task that they are of.  ``column``, ``due``,
     ``at``: names or numbers (from 1) of columns: of the samples, or of when an activation was due
-    and when it ran.  ``bench``: what measured them.
+    and when it ran.  ``bench``: what measured them.  ``limit_ns``: what is later is a miss.
     """
 
     unit_ns: int | None = None
@@ -43,6 +43,7 @@ class Meaning(NamedTuple):
     due: str | None = None
     at: str | None = None
     bench: str | None = None
+    limit_ns: int | None = None
 
 
 NO_MEANING = Meaning()

@@ -13,6 +13,7 @@ from rtstone.documents.run import Result
 from rtstone.results.series import series_result
 from rtstone.results.ticks import Scale
 from rtstone.summary import LINES, PERCENTILES, WHOLE, is_supported
+from rtstone.units import NS_PER_S
 from rtstone.wire import records as wire
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ HZ = 10**12
 LARGEST = 1 << 61  # ticks, 26 days: what is longer is no latency
 BITS = 7
 _WORST = 16
+_ROOM = 32  # misses, of whose windows it is known how short they are
 _WINDOWS = 4096
 _BLOCKS = 2048
 _BLOCK_SAMPLES = 64
@@ -44,23 +46,31 @@ class Times(NamedTuple):
     period: int | None = None
 
 
-def recorded(blank: Result, values: Ticks, times: Times | None = None) -> Result:
+def recorded(
+    blank: Result, values: Ticks, times: Times | None = None, limit_ns: int | None = None
+) -> Result:
     """Return the result of samples in the order in which they were taken.
 
     ``blank``: what the result has otherwise.  ``values``: from 0, below LARGEST; not empty.
+    ``limit_ns``: what is later is a miss.
     """
     buckets = _buckets(values)
     omitted, missed = None, None
+    late = np.zeros(len(values), bool) if limit_ns is None else values > limit_ns * (HZ // NS_PER_S)
+    hidden = np.zeros(len(values), np.int64)
     if times and times.period:
-        late = int(((values >= times.period) & (times.hidden == 0)).sum())
-        missed = int(times.hidden.sum()) + late
-        omitted = _omitted(values, times.hidden, times.period)
+        hidden = times.hidden
+        behind = (values >= times.period) & (hidden == 0)
+        missed = int(hidden.sum()) + int(behind.sum())
+        omitted = _omitted(values, hidden, times.period)
+        late |= behind
     raw = wire.Result(
         id=1, series=blank.series, hz=HZ, n=len(values), sum=_sum(values), bits=BITS,
         min=int(values.min()), max=int(values.max()), hist=_counts(buckets),
         worst=_worst(values, times.at) if times else [], trace=times and _trace(values, times.at),
         blocks=_blocks(values), batches=_batches(values, buckets),
         missed=missed, omitted=omitted, ended="samples",
+        misses=None if missed is None and limit_ns is None else _misses(late, hidden, limit_ns),
     )  # fmt: skip
     return series_result(blank, raw, Scale(None, 0), {})
 
@@ -142,6 +152,24 @@ def _batches(values: Ticks, buckets: Ticks) -> wire.Batches:
         for own, buckets_ in zip(np.split(values, cuts), np.split(buckets, cuts), strict=True)
     ]
     return wire.Batches(lines=lines, rows=rows)
+
+
+def _misses(late: NDArray[np.bool_], hidden: Ticks, limit_ns: int | None) -> wire.Misses:
+    """Return how misses lie among activations: samples that are late, and what each one hid."""
+    before = np.cumsum(hidden) - hidden
+    number = np.arange(len(late)) + before  # of each sample's activation
+    within = np.arange(int(hidden.sum())) - np.repeat(before, hidden)  # what the same sample hid
+    at = np.sort(np.concatenate([number[late], np.repeat(number + 1, hidden) + within]))
+    ends = np.flatnonzero(np.diff(at) > 1) + 1
+    lengths = np.diff([0, *ends.tolist(), len(at)])  # of misses that succeed each other
+    return wire.Misses(
+        n=len(at), late=int(late.sum()), squares=int((lengths**2).sum()), room=_ROOM,
+        windows=[
+            int((at[k - 1 :] - at[: len(at) - k + 1]).min()) + 1
+            for k in range(1, min(_ROOM, len(at)) + 1)
+        ],
+        limit_ns=limit_ns,
+    )  # fmt: skip
 
 
 def _omitted(values: Ticks, hidden: Ticks, period: int) -> wire.Omitted | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -320,6 +321,69 @@ def test_an_export_of_samples_reads_back(cli: Cli, tmp_path: Path) -> None:
     data = out.read_bytes().splitlines(keepends=True)
     out.write_bytes(b"".join([*data[:5], *data[6:]]))
     assert "sample 5 does not follow 3" in cli("import", str(out)).says
+
+
+def most_in(missed: list[bool], length: int) -> int:
+    """Return the most misses in so many successive activations, by counting each of them."""
+    return max(sum(missed[k : k + length]) for k in range(max(len(missed) - length, 0) + 1))
+
+
+@pytest.mark.parametrize("part", range(5))
+def test_misses_of_ones_own_samples_agree_with_brute_force(part: int) -> None:
+    """What lies in any successive activations, and the requirement; 50 random series each."""
+    random = np.random.default_rng(40 + part)
+    verdicts = set()
+    for _ in range(50):
+        late = random.integers(100, 20_000, int(random.integers(20, 200)))
+        for place in random.choice(np.arange(0, len(late) - 9, 10), int(random.integers(0, 5))):
+            late[place] = int(random.exponential(3 * PERIOD))
+            late[place + 1 : place + int(random.integers(1, 9))] = 18_000
+        limit = int(random.choice([15_000, 19_999, 2 * PERIOD]))
+        missed = []
+        for value in map(int, late):  # it hides what was due until it ran
+            missed += [value > limit, *[True] * (value // PERIOD)]
+        own = rtstone.judge(late, "ns", PERIOD, limit=f"{limit}ns")
+        misses = own.result.misses
+        assert misses is not None and misses.limit == limit
+        assert (misses.n, misses.late) == (sum(missed), int((late > limit).sum()))
+        bursts = [len(list(group)) for is_miss, group in groupby(missed) if is_miss]
+        assert misses.squares == sum(length**2 for length in bursts)
+        gate = rtstone.check(own)
+        assert gate.verdict == ("failed" if any(missed) else "passed")
+        for _ in range(5):
+            length = int(random.integers(2, 60))
+            most = int(random.integers(0, min(length, 10)))
+            (check,) = rtstone.check(own, limit=f"samples missed<={most} in {length}").checks
+            if len(missed) >= length:
+                expected = "failed" if most_in(missed, length) > most else "passed"
+                assert check.verdict == expected
+                verdicts.add(expected)
+    assert verdicts == {"passed", "failed"}
+
+
+def test_a_limit_on_ones_own_samples() -> None:
+    late = np.arange(1, 101)
+    own = rtstone.judge(late, "us", bench="control", limit=rtstone.us(99))
+    (check,) = rtstone.check(own).checks
+    assert (check.verdict, check.observed) == ("failed", 1)
+    assert check.reason is not None and "1 later than 99 µs, 0 never" in check.reason
+    assert rtstone.check(rtstone.judge(late, "us", limit="100us")).verdict == "passed"
+    assert rtstone.judge(late, "us").result.misses is None
+    with pytest.raises(UsageError, match="no unit, in --limit 100"):
+        rtstone.judge(late, "us", limit="100")
+
+
+def test_a_loop_that_catches_up_missed_what_ran_late() -> None:
+    late = lateness()[:1000]
+    for step in range(4):
+        late[700 + step] = (3 - step) * PERIOD + 400_000
+    own = rtstone.judge(late, "ns", PERIOD, limit="1500us")
+    misses = own.result.misses
+    assert misses is not None and (misses.n, misses.late, misses.windows) == (3, 3, [1, 2, 3])
+    late[800] = 3 * PERIOD  # left out: which were cannot be seen any more
+    unclear = rtstone.judge(late, "ns", PERIOD, limit="1500us")
+    assert unclear.result.misses is None
+    assert rtstone.check(unclear).verdict == "inconclusive"
 
 
 def test_python_judges_an_array_as_a_run() -> None:
