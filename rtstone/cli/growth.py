@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from rtstone.cli import run as running
-from rtstone.cli.measuring import Options, status_of
+from rtstone.cli.measuring import Options, report_error, status_of
 from rtstone.cli.output import print_document
 from rtstone.cli.parameters import RUN, TARGET, Names, Word
 from rtstone.documents.run import LOCAL, QEMU
-from rtstone.errors import UsageError, unknown
+from rtstone.errors import Inconclusive, UsageError, unknown
 from rtstone.interrupt import Interrupt
 from rtstone.measure import suite
 from rtstone.store.index import find
@@ -71,8 +71,6 @@ def command(
     Each SERVICE, by default all: fork, futex, wakeup and others of `rtstone list benches`, without
     the grow. of their names.  A target whose costs have noise is measured in rounds.
     """
-    from rtstone.stats.growth import growth_table
-
     if stored is not None:
         if services or things or target:
             raise UsageError("--run shows a stored run as it is; leave out what else is to measure")
@@ -88,11 +86,6 @@ def command(
     with Interrupt() as interrupt:
         finished = running.carry_out(request, interrupt)
         status = status_of(interrupt, finished)
-    # Where a system has no room for so many of a thing, that is an answer, and no error.
-    refused = all(result.status != "failed" for result in finished.run.results)
-    measured = any(pair.points for pair in growth_table(finished.run).pairs)
-    if status == 3 and refused and measured:
-        status = 0
     return _show(finished.run, status, json=json)
 
 
@@ -122,7 +115,8 @@ def select(services: Sequence[str], things: Sequence[str]) -> dict[str, list[str
 
 
 def _show(run: Run, status: int, *, json: bool) -> int:
-    from rtstone.report.growth.terminal import growth_lines
+    """Print the classes of a run, and return the exit code: not 0 unless a pair has a class."""
+    from rtstone.report.growth.terminal import growth_lines, unclassified
     from rtstone.report.parts.console import console
     from rtstone.stats.growth import growth_table
 
@@ -134,4 +128,6 @@ def _show(run: Run, status: int, *, json: bool) -> int:
     else:
         out = console(sys.stdout)
         out.print(*growth_lines(table, out.width), sep="\n")
+    if status == 0 and (why := unclassified(table)):
+        return report_error(Inconclusive(f"{table.target}: {why}"))
     return status

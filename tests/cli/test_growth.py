@@ -6,11 +6,12 @@ from math import log2
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from rtstone.cli.growth import select
 from rtstone.documents.growth import GrowthPair, GrowthPoint, GrowthTable
 from rtstone.errors import UsageError
-from rtstone.report.growth.terminal import answer, unprivileged
+from rtstone.report.growth.terminal import answer, unclassified, unprivileged
 from tests.conftest import Cli
 
 SIZES = (1, 4, 16, 64, 256, 1024)
@@ -65,6 +66,30 @@ def test_what_a_system_lacks_is_named_once(cli: Cli) -> None:
     assert done.out.splitlines()[-2].endswith(": fork.")
 
 
+def test_what_measures_nothing_is_undetermined(cli: Cli) -> None:
+    """Each pair unsupported: one line has the reason, and the exit code is 3."""
+    done = cli("growth", "fork", "--target", "sim:default")
+    assert done.status == 3
+    assert done.says == (
+        "rtstone: sim:default: no pair was measured; fork: needs calls of POSIX, which this "
+        "system does not have"
+    )
+    assert done.out.startswith("No pair was measured; fork: needs calls of POSIX")
+    done = cli("growth", "fork", "--target", "sim:default", "--json")
+    assert done.status == 3 and done.document["pairs"][0]["growth"] is None
+
+
+def test_too_few_points_are_undetermined(cli: Cli) -> None:
+    words = ("grow.give", "-p", "n=1,4,16", "--target", "sim:default", "-q")
+    assert cli("run", *words).status == 0
+    done = cli("growth", "--run", "last")
+    assert done.status == 3
+    assert done.says.endswith(
+        "no pair has the 4 points that a class takes; give of a semaphore beside n waiters has "
+        "3 points"
+    )
+
+
 def test_a_run_without_pairs_is_refused(cli: Cli) -> None:
     assert cli("run", "null", "--target", "sim:default", "-q").status in {0, 3}
     done = cli("growth", "--run", "last")
@@ -108,7 +133,23 @@ def test_the_first_line_says_what_is_not_constant() -> None:
         "1 of 2 pairs constant, 1 linear."
     )
     assert answer(growths(flat)) == "Constant: 1 of 1 pair constant."
-    assert answer(growths(few)).startswith("No pair has the 4 points")
+    ended = structs.replace(few, end="n = 4096: no memory")
+    assert answer(growths(few, ended)) == (
+        "No pair has the 4 points that a class takes; wake-up beside n sleeping tasks has 2 points."
+    )
+    assert unclassified(growths(ended)) == (
+        "no pair has the 4 points that a class takes; wake-up beside n sleeping tasks has 2 points "
+        "and ended at n = 4096: no memory"
+    )
+    free = structs.replace(few, points=[GrowthPoint(n=1, cost=0, minima=[0])])
+    assert unclassified(growths(free)) == (
+        "no pair has costs above 0, which a class takes; wake-up beside n sleeping tasks: 0 at "
+        "n = 1"
+    )
+    lost = structs.replace(few, points=[], end="n = 1: the agent has died")
+    assert unclassified(growths(lost)) == (
+        "no pair was measured; wake-up beside n sleeping tasks: the agent has died"
+    )
     assert answer(growths(flat, exact=False)) == (
         "No growth seen: 1 of 1 pair without growth seen."
     )

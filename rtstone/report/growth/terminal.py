@@ -10,6 +10,7 @@ from rich.text import Text
 
 from rtstone.documents.growth import GrowthPair, GrowthTable
 from rtstone.report.parts.console import plain_table, sentences
+from rtstone.stats.growth import LEAST
 from rtstone.units import counted, quantity, split
 
 NAMED = 3  # pairs in the answer
@@ -50,8 +51,8 @@ def answer(table: GrowthTable) -> str:
     """Return the first line: what is not constant, and how many pairs are of each class."""
     judged = [pair for pair in table.pairs if pair.growth is not None]
     growing = ranked(judged)
-    if not judged:
-        return "No pair has the 4 points that a class takes."
+    if why := unclassified(table):
+        return f"{why[0].upper()}{why[1:]}."
     count: Counter[str | None] = Counter(pair.growth for pair in judged)
     flat = count.pop("constant", 0)
     share = f"{flat} of {counted(len(judged), 'pair')} {_flat(table)}"
@@ -61,6 +62,23 @@ def answer(table: GrowthTable) -> str:
     named = "; ".join(map(sentence, growing[:NAMED]))
     rest = "; …" if len(growing) > NAMED else ""
     return f"Not constant: {named}{rest}; {share}, {classes}."
+
+
+def unclassified(table: GrowthTable) -> str | None:
+    """Return why no pair has a class; None if one has."""
+    if any(pair.growth is not None for pair in table.pairs):
+        return None
+    measured = [pair for pair in table.pairs if pair.points]
+    pair = max(measured or table.pairs, key=lambda pair: len(pair.points))
+    name = f"{pair.service} beside n {things(pair)}" if pair.over else pair.service
+    if not measured:
+        reason = (pair.end or "no valid sample").removeprefix("n = 1: ")
+        return f"no pair was measured; {name}: {reason}"
+    if nothing := [point for point in pair.points if point.cost <= 0]:
+        return f"no pair has costs above 0, which a class takes; {name}: 0 at n = {nothing[0].n}"
+    end = f" and ended at {pair.end}" if pair.end else ""
+    few = counted(len(pair.points), "point")
+    return f"no pair has the {LEAST} points that a class takes; {name} has {few}{end}"
 
 
 def _flat(table: GrowthTable) -> str:
