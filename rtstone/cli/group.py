@@ -108,6 +108,7 @@ EXAMPLES = {
     "growth": (
         "rtstone growth fork --over maps --over pages",
         "rtstone growth --target sim:linux-2.4.7-redhat",
+        "rtstone growth --run last~1 --run last -o growth.html",
     ),
     "reproduce": (
         "rtstone reproduce gutsalov --target sim:rtai-24.1.8",

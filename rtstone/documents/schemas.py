@@ -21,6 +21,7 @@ DOCUMENTS = {
     "guarantee": ("worstcase", "Guarantee"),
     "worstcase": ("worstcase", "WorstCases"),
     "growth": ("growth", "GrowthTable"),
+    "growth-compared": ("growth", "GrowthsCompared"),
     "reproduction": ("reproduction", "Reproduction"),
     "campaign": ("campaign", "CampaignState"),
     "explanation": ("explanation", "Explanation"),

@@ -15,17 +15,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from math import inf, log2, sqrt
+from math import log2, sqrt
 from statistics import NormalDist, fmean, median, stdev
 from typing import NamedTuple
 
 from msgspec import structs
 
 from rtstone.documents.case_key import CaseKey, case_key
-from rtstone.documents.growth import GrowthClass, GrowthPair, GrowthPoint, GrowthTable
-from rtstone.documents.run import Result, Run
+from rtstone.documents.growth import (
+    GrowthClass,
+    GrowthPair,
+    GrowthPoint,
+    GrowthTable,
+    WorstGrowth,
+)
+from rtstone.documents.run import Result
 from rtstone.results.interval import t_quantile
 from rtstone.stats.comparison.conditions import counted
+from rtstone.stats.comparison.systems import System
 from rtstone.stats.holm import holm
 
 TOLERANCE = 0.01  # root mean square of relative errors within which a class fits
@@ -144,22 +151,28 @@ def _noise(minima: Mapping[int, Sequence[float]]) -> float:
     return median(errors)
 
 
-def _slopes(minima: Mapping[int, Sequence[float]], growth: GrowthClass, without: float | None,
-            exact: bool) -> tuple[float, float, bool]:  # fmt: skip
-    """Return the range of a class's slope over points, or its interval over rounds and True."""
-    minima = {n: costs for n, costs in minima.items() if n != without}
-    rounds = min(map(len, minima.values()))
-    if not exact and rounds >= ROUNDS:
-        slopes = [fit([(n, c[i]) for n, c in minima.items()], growth).slope for i in range(rounds)]
+def _slopes(
+    pair: GrowthPair, growth: GrowthClass, without: float | None, *, by_rounds: bool
+) -> tuple[float, float]:
+    """Return the 95% interval of a class's slope over rounds, or its range over points."""
+    fitted = [point for point in pair.points if point.n != without]
+    if by_rounds:
+        rounds = min(len(point.minima) for point in fitted)
+        slopes = [fit([(pt.n, pt.minima[i]) for pt in fitted], growth).slope for i in range(rounds)]
         half = t_quantile(0.95, rounds - 1) * stdev(slopes) / sqrt(rounds)
-        return fmean(slopes) - half, fmean(slopes) + half, True
-    points = [(float(n), median(costs)) for n, costs in minima.items()]
+        return fmean(slopes) - half, fmean(slopes) + half
+    points = [(float(point.n), point.cost) for point in fitted]
     slopes = [fit([*points[:i], *points[i + 1 :]], growth).slope for i in range(len(points))]
-    return min(slopes), max(slopes), False
+    return min(slopes), max(slopes)
 
 
-def classified(pairs: Sequence[GrowthPair], *, exact: bool) -> list[GrowthPair]:
-    """Return the pairs with their classes, corrected for how many there are."""
+def classified(
+    pairs: Sequence[GrowthPair], *, exact: bool, intervals: bool = True
+) -> list[GrowthPair]:
+    """Return the pairs with their classes, corrected for how many there are.
+
+    ``intervals``: of slopes are those over rounds, if there are enough, and not ranges over points.
+    """
     usable = [
         index
         for index, pair in enumerate(pairs)
@@ -182,9 +195,8 @@ def classified(pairs: Sequence[GrowthPair], *, exact: bool) -> list[GrowthPair]:
         judgement = Judgement(fit(points, "constant")) if p > LEVEL else judge(points, tolerance)
         best, outlier = judgement
         grows = best.growth not in {"constant", "irregular"}
-        low, high, by_rounds = (
-            _slopes(minima, best.growth, outlier, exact) if grows else (-inf, inf, False)
-        )
+        by_rounds = intervals and not exact and min(map(len, minima.values())) >= ROUNDS
+        low, high = _slopes(pair, best.growth, outlier, by_rounds=by_rounds) if grows else (0, 0)
         classes[index] = structs.replace(
             pair,
             growth=best.growth,
@@ -199,15 +211,52 @@ def classified(pairs: Sequence[GrowthPair], *, exact: bool) -> list[GrowthPair]:
     return classes
 
 
-def growth_table(run: Run) -> GrowthTable:
-    """Return the classes of all pairs that a run has measured, in its order."""
-    titles = {bench.id: bench.title for bench in run.benches}
+def _with_worst(pairs: Sequence[GrowthPair]) -> list[GrowthPair]:
+    """Return pairs whose costs are exact with how their largest samples grow.
+
+    These depend on the phase of ticks and timers, which differs by n and by seed: seeds are rounds
+    of which each n has one sample, and the largest of these is the cost.
+    """
+    seeded = [
+        (index, structs.replace(pair, points=worst))
+        for index, pair in enumerate(pairs)
+        if len(pair.points) >= LEAST
+        and all(len(point.maxima) >= ROUNDS for point in pair.points)
+        and (
+            worst := [
+                structs.replace(point, cost=point.worst, minima=point.maxima)
+                for point in pair.points
+                if point.worst is not None
+            ]
+        )
+    ]
+    classes = list(pairs)
+    judged = classified([pair for _, pair in seeded], exact=False, intervals=False)
+    for (index, _), pair in zip(seeded, judged, strict=True):
+        if pair.growth is not None and pair.p is not None and pair.misfit is not None:
+            largest = WorstGrowth(
+                growth=pair.growth, slope=pair.slope, low=pair.low, high=pair.high, p=pair.p,
+                misfit=pair.misfit, outlier=pair.outlier,
+            )  # fmt: skip
+            classes[index] = structs.replace(classes[index], worst=largest)
+    return classes
+
+
+def growth_table(system: System) -> GrowthTable:
+    """Return the classes of all pairs that the runs of a system have measured, in their order."""
+    first = system.first
+    titles = {bench.id: bench.title for run in system.runs for bench in run.benches}
+    exact = counted(first)
     pairs = []
     groups: dict[CaseKey, list[Result]] = defaultdict(list)
-    for result in run.results:
+    lacking = set()
+    for result in (result for run in system.runs for result in run.results):
         if not result.bench.startswith(f"{FAMILY}."):
             continue
         if result.status == "unsupported" and NUMBER not in result.params:  # whatever n is
+            if result.bench in lacking:  # in another run, too
+                continue
+            lacking.add(result.bench)
             pairs.append(
                 GrowthPair(
                     bench=result.bench,
@@ -226,38 +275,51 @@ def growth_table(run: Run) -> GrowthTable:
             )
             groups[key].append(result)
     for group in groups.values():
-        first = group[0]
-        minima: dict[int, list[float]] = defaultdict(list)
-        refused: dict[int, str] = {}
-        for result in group:
-            n = result.params[NUMBER]
-            assert isinstance(n, int)
-            if result.status == "ok" and result.min is not None:
-                minima[n].append(result.min)
-            else:
-                refused.setdefault(n, result.reason or "no sample")
-        for n in refused:  # a point that a round lacks has no place in the others
-            minima.pop(n, None)
-        end = min(refused, default=None)
+        result = group[0]
+        points, end = _points(group, exact=exact)
         pairs.append(
             GrowthPair(
-                bench=first.bench,
-                service=titles.get(first.bench, first.bench),
-                over=str(first.params.get(OVER, NUMBER)),
-                load=first.load,
-                params={k: v for k, v in first.params.items() if k not in {OVER, NUMBER}},
-                unit=first.unit,
-                points=[
-                    GrowthPoint(n=n, cost=median(costs), minima=costs)
-                    for n, costs in sorted(minima.items())
-                ],
-                end=None if end is None else f"n = {end}: {refused[end]}",
+                bench=result.bench,
+                service=titles.get(result.bench, result.bench),
+                over=str(result.params.get(OVER, NUMBER)),
+                load=result.load,
+                params={k: v for k, v in result.params.items() if k not in {OVER, NUMBER}},
+                unit=result.unit,
+                points=points,
+                end=end,
             )
         )
-    exact = counted(run)
+    pairs = classified(pairs, exact=exact)
     return GrowthTable(
-        run_id=run.run_id,
-        target=run.target.name,
+        system=system.label,
+        target=first.target.name,
+        runs=[run.run_id for run in system.runs],
+        seeds=system.seeds,
         exact=exact,
-        pairs=classified(pairs, exact=exact),
+        pairs=_with_worst(pairs) if exact else pairs,
     )
+
+
+def _points(group: Sequence[Result], *, exact: bool) -> tuple[list[GrowthPoint], str | None]:
+    """Return the points of the results of a pair, by n, and why there are no more of them."""
+    minima: dict[int, list[float]] = defaultdict(list)
+    maxima: dict[int, list[float]] = defaultdict(list)
+    refused: dict[int, str] = {}
+    for result in group:
+        n = result.params[NUMBER]
+        assert isinstance(n, int)
+        if result.status == "ok" and result.min is not None and result.max is not None:
+            minima[n].append(result.min)
+            maxima[n].append(result.max)
+        else:
+            refused.setdefault(n, result.reason or "no sample")
+    for n in refused:  # a point that a round lacks has no place in the others
+        minima.pop(n, None)
+    points = [
+        GrowthPoint(n=n, cost=min(costs), minima=costs, maxima=maxima[n], worst=max(maxima[n]))
+        if exact
+        else GrowthPoint(n=n, cost=median(costs), minima=costs)
+        for n, costs in sorted(minima.items())
+    ]
+    end = min(refused, default=None)
+    return points, None if end is None else f"n = {end}: {refused[end]}"

@@ -11,7 +11,7 @@ from msgspec import structs
 from rtstone.cli.growth import select
 from rtstone.documents.growth import GrowthPair, GrowthPoint, GrowthTable
 from rtstone.errors import UsageError
-from rtstone.report.growth.terminal import answer, unclassified, unprivileged
+from rtstone.report.growth.words import answer, unclassified, unprivileged
 from tests.conftest import Cli
 
 SIZES = (1, 4, 16, 64, 256, 1024)
@@ -98,6 +98,33 @@ def test_a_run_without_pairs_is_refused(cli: Cli) -> None:
     assert done.status == 2 and "leave out" in done.says
 
 
+def test_several_systems_stand_side_by_side(cli: Cli, tmp_path: Path) -> None:
+    """Measured one after the other, or stored; the first line says where classes differ."""
+    linear, constant = tmp_path / "a", tmp_path / "b"
+    for folder in (linear, constant):
+        folder.mkdir()
+    targets = (
+        model(linear, sem_give=table("waiters", lambda n: 7 * n), malloc='"80ns"'),
+        model(constant, sem_give='"300ns"', malloc='"80ns"'),
+    )
+    output = tmp_path / "growth.html"
+    words = [word for target in targets for word in ("--target", target)]
+    done = cli("growth", "give", "malloc", *words, "-o", str(output))
+    assert done.status == 0, done.err
+    assert done.out.startswith("1 of 2 pairs is of another class on sim:")
+    assert "give of a semaphore beside n waiters, linear on sim:" in done.out.splitlines()[0]
+    assert "How costs grow on" in output.read_text()
+    shown = cli("growth", "--run", "last~1", "--run", "last", "--json")
+    assert shown.status == 0
+    assert shown.document["schema"] == "rtstone.growth-compared/1"
+    assert [row["verdicts"] for row in shown.document["rows"]] == [["class"], ["same"]]
+    done = cli("growth", "--run", "last,last")
+    assert done.status == 0 and done.out.startswith("Constant: 2 of 2 pairs constant.")
+    done = cli("growth", "fork", "--target", targets[0], "--target", targets[1])
+    assert done.status == 3 and "no pair has a class on both" in done.says
+    assert done.out.count("Not measured, needs calls of POSIX") == 2
+
+
 def test_services_and_things_are_chosen() -> None:
     assert select(["fork"], ["maps", "pages"]) == {"grow.fork": ["maps", "pages"]}
     assert set(select(["epoll"], [])) == {"grow.epoll.all", "grow.epoll.one", "grow.epoll.add"}
@@ -121,7 +148,7 @@ def pair(bench: str, over: str, growth: str | None, slope: float | None, last: f
 
 
 def growths(*pairs: GrowthPair, exact: bool = True) -> GrowthTable:
-    return GrowthTable(run_id="x", target="qemu:x", exact=exact, pairs=list(pairs))
+    return GrowthTable(system="x", runs=["x"], target="qemu:x", exact=exact, pairs=list(pairs))
 
 
 def test_the_first_line_says_what_is_not_constant() -> None:

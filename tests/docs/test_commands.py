@@ -57,6 +57,8 @@ NOT_HERE = {
     "sections": "needs a run on an emulated board; tests/lab/test_sections.py has them",
     "explain": "needs a run on an emulated board, or a trace; tests/cli/test_explain.py has them",
     "search": "takes minutes; tests/lab/test_search.py has one",
+    "growth --target qemu": "takes minutes; tests/cli/test_growth.py measures simulated systems",
+    "growth wakeup --target qemu": "as growth --target qemu",
     "provoke": "takes minutes; tests/cli/test_provoke.py measures two actions",
     "campaign run night.toml --engine": "needs a cluster; tests/campaign/test_dask.py has one",
     "campaign pull": "needs runs of other machines; tests/campaign/test_pull.py has them",

@@ -17,11 +17,14 @@ from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 
 from rtstone.report.explanation import page as explanation
+from rtstone.report.growth.page import compose as growth_page
 from rtstone.report.page import compose as compose_page
 from rtstone.report.parts import frame
 from rtstone.stats.evaluate import evaluate_runs
+from rtstone.stats.growth_changes import growth_changes
 from tests.report.explained import drawn, explained_run, hostile, small
 from tests.report.synthetic import run
+from tests.report.test_growth import OLD_AND_NEW
 from tests.report.test_html import Reader
 from tests.stats.lab import study
 from tests.waiting import soon
@@ -628,6 +631,28 @@ def test_an_explanation_has_no_barriers(
     js(browser, f"document.documentElement.dataset.theme = '{theme}'")
     js(browser, "document.querySelectorAll('details').forEach(d => { d.open = true })")
     assert barriers(browser) == []
+
+
+@needs_axe
+@pytest.mark.parametrize(("theme", "pixels"), [("light", 1280), ("dark", 390)])
+@pytest.mark.parametrize("systems", [1, 2])
+def test_growth_is_drawn_fits_and_has_no_barriers(
+    browser: webdriver.Chrome, tmp_path: Path, theme: str, pixels: int, systems: int
+) -> None:
+    each = OLD_AND_NEW[:systems]
+    compared = growth_changes(each) if systems > 1 else None
+    (tmp_path / "x.html").write_text(growth_page(each, compared), encoding="utf-8")
+    width(browser, pixels)
+    visit(browser, (tmp_path / "x.html").as_uri())
+    js(browser, f"document.documentElement.dataset.theme = '{theme}'")
+    js(browser, "document.querySelectorAll('details').forEach(d => { d.open = true })")
+    for chart in range(js(browser, "document.querySelectorAll('[data-chart]').length")):
+        js(browser, f"document.querySelectorAll('[data-chart]')[{chart}].scrollIntoView()")
+        drawn = f"document.querySelectorAll('[data-chart]')[{chart}].querySelector('svg path')"
+        eventually(partial(js, browser, drawn), f"chart {chart} is not drawn")
+    assert overflow(browser) == 0
+    assert barriers(browser) == []
+    assert browser.get_log("browser") == []  # type: ignore[no-untyped-call]
 
 
 def test_the_keyboard_reaches_every_control_and_sees_where_it_is(

@@ -22,7 +22,7 @@ function named(places, base) {
 }
 
 /** `above`: names of values on an axis above the plot.  `ticks`: the same below it; `names`: of each
- * point, in tooltip and table.  A `bare` series is a line without points. */
+ * point, in tooltip and table.  A `bare` series is a line without points, one of `dots` has no line. */
 export function curves({ over, above, ticks, names, unit, axis, log, most, series, off }) {
   const base = look();
   const xs = series[0].points.map((p) => p[0]);
@@ -48,6 +48,7 @@ export function curves({ over, above, ticks, names, unit, axis, log, most, serie
         padding: [0, 0, above ? 14 : 0, -56] },
       axisLabel: { ...base.axisLabel, formatter: (v) => quantity(v, unit) } },
     series: series.map((s, i) => ({ ...line(style(i)), ...(s.bare ? { symbol: "none" } : {}),
+      ...(s.dots ? { lineStyle: { width: 0 } } : {}),
       name: s.name, data: shown(s.points, log) }))
       .filter((_, i) => !off?.has(i)),
   };

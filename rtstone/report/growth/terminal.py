@@ -2,126 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from rtstone.documents.growth import GrowthPair, GrowthTable
+from rtstone.documents.growth import GrowthsCompared, GrowthTable
+from rtstone.report.growth import comparison, words
 from rtstone.report.parts.console import plain_table, sentences
-from rtstone.stats.growth import LEAST
-from rtstone.units import counted, quantity, split
-
-NAMED = 3  # pairs in the answer
-USER = "grow.wakeup.user"
-WAKEUPS = "grow.wakeup"
-PER = {
-    "logarithmic": "each doubling", "linear": "each", "n log n": "each of n log2 n",
-    "quadratic": "each of n squared",
-}  # fmt: skip
-
-
-def things(pair: GrowthPair) -> str:
-    """Return what there are n of, in words."""
-    return pair.over.replace("-", " ").replace("time sharing", "time-sharing")
-
-
-def _increase(pair: GrowthPair) -> float:
-    return pair.points[-1].cost / pair.points[0].cost if pair.points else 0.0
-
-
-def ranked(pairs: Sequence[GrowthPair]) -> list[GrowthPair]:
-    """Return the pairs that grow: wake-ups first, then by how many times the cost rises."""
-    growing = [pair for pair in pairs if pair.growth not in {None, "constant"}]
-    return sorted(growing, key=lambda pair: (not pair.bench.startswith(WAKEUPS), -_increase(pair)))
-
-
-def sentence(pair: GrowthPair) -> str:
-    """Return what grows, and by how much: ``fork beside n maps, 5.11 k instr each``."""
-    rate = (
-        f"to {_increase(pair):.3g} times, by no class"
-        if pair.slope is None or pair.growth is None
-        else f"{quantity(pair.slope, pair.unit)} {PER[pair.growth]}"
-    )
-    return f"{pair.service} beside n {things(pair)}, {rate}"
-
-
-def answer(table: GrowthTable) -> str:
-    """Return the first line: what is not constant, and how many pairs are of each class."""
-    judged = [pair for pair in table.pairs if pair.growth is not None]
-    growing = ranked(judged)
-    if why := unclassified(table):
-        return f"{why[0].upper()}{why[1:]}."
-    count: Counter[str | None] = Counter(pair.growth for pair in judged)
-    flat = count.pop("constant", 0)
-    share = f"{flat} of {counted(len(judged), 'pair')} {_flat(table)}"
-    classes = ", ".join(f"{count[name]} {name}" for name in (*PER, "irregular") if name in count)
-    if not growing:
-        return f"{'Constant' if table.exact else 'No growth seen'}: {share}."
-    named = "; ".join(map(sentence, growing[:NAMED]))
-    rest = "; …" if len(growing) > NAMED else ""
-    return f"Not constant: {named}{rest}; {share}, {classes}."
-
-
-def unclassified(table: GrowthTable) -> str | None:
-    """Return why no pair has a class; None if one has."""
-    if any(pair.growth is not None for pair in table.pairs):
-        return None
-    measured = [pair for pair in table.pairs if pair.points]
-    pair = max(measured or table.pairs, key=lambda pair: len(pair.points))
-    name = f"{pair.service} beside n {things(pair)}" if pair.over else pair.service
-    if not measured:
-        reason = (pair.end or "no valid sample").removeprefix("n = 1: ")
-        return f"no pair was measured; {name}: {reason}"
-    if nothing := [point for point in pair.points if point.cost <= 0]:
-        return f"no pair has costs above 0, which a class takes; {name}: 0 at n = {nothing[0].n}"
-    end = f" and ended at {pair.end}" if pair.end else ""
-    few = counted(len(pair.points), "point")
-    return f"no pair has the {LEAST} points that a class takes; {name} has {few}{end}"
-
-
-def _flat(table: GrowthTable) -> str:
-    return "constant" if table.exact else "without growth seen"
-
-
-def unprivileged(table: GrowthTable) -> str | None:
-    """Return whether an unprivileged process can slow a task; None if that was not measured."""
-    judged = [pair for pair in table.pairs if pair.bench == USER and pair.growth is not None]
-    if not judged:
-        return None
-    growing = ranked(judged)
-    if growing:
-        steepest = max(growing, key=_increase)
-        return (
-            f"An unprivileged process can slow the most urgent task: {sentence(steepest)} "
-            f"({len(growing)} of {len(judged)} ways tried)."
-        )
-    return (
-        f"No way was seen for an unprivileged process to slow the most urgent task "
-        f"({len(judged)} tried)."
-    )
-
-
-def _growth(pair: GrowthPair, *, exact: bool) -> str:
-    """Return the class with its slope: ``linear, 224 instr each (222 to 224)``."""
-    if pair.growth is None:
-        return "fewer than 4 points"
-    text = "none seen" if pair.growth == "constant" and not exact else str(pair.growth)
-    if pair.slope is not None and pair.low is not None and pair.high is not None:
-        slope, low, high = (split(value, pair.unit) for value in (pair.slope, pair.low, pair.high))
-        ends = [end if step == slope[1] else f"{end} {step}" for end, step in (low, high)]
-        text += f", {' '.join(slope)} {PER[pair.growth]} ({' to '.join(ends)})"
-    if pair.outlier is not None:
-        cost = next(point.cost for point in pair.points if point.n == pair.outlier)
-        text += f", but {quantity(cost, pair.unit)} at {pair.outlier}"
-    return text
+from rtstone.report.parts.model_terminal import block_lines
+from rtstone.units import quantity
 
 
 def growth_lines(table: GrowthTable, width: int) -> Iterator[RenderableType]:
     """Yield the answer and the table of all pairs, for a terminal of this width."""
-    yield from sentences(Text(answer(table), "bold"), width)
-    if verdict := unprivileged(table):
+    yield from sentences(Text(words.answer(table), "bold"), width)
+    if verdict := words.unprivileged(table):
         yield from sentences(Text(verdict), width)
     yield Text()
     rows = plain_table()
@@ -133,37 +29,28 @@ def growth_lines(table: GrowthTable, width: int) -> Iterator[RenderableType]:
     for pair in table.pairs:
         if not pair.points:
             continue
-        load = "" if pair.load == "none" else f", load {pair.load}"
         last = pair.points[-1]
+        growth = words.growth(pair, exact=table.exact)
         rows.add_row(
-            f"{pair.service}: {things(pair)}{load}",
+            words.title(pair),
             quantity(pair.points[0].cost, pair.unit),
             quantity(last.cost, pair.unit),
             str(last.n),
-            _growth(pair, exact=table.exact),
+            f"{growth}; worst: {words.worst(pair)}" if pair.worst else growth,
         )
     yield rows
-    ended = [pair for pair in table.pairs if pair.end is not None]
-    for reason in dict.fromkeys(pair.end for pair in ended if not pair.points):
-        names = dict.fromkeys(
-            f"{pair.service} beside {things(pair)}" if pair.over else pair.service
-            for pair in ended
-            if pair.end == reason and not pair.points
-        )
-        text = f"Not measured, {reason}: {', '.join(names)}."
+    for text in (*words.ends(table), words.basis(table), *words.about_worst(table)):
         yield from sentences(Text(text), width)
-    for pair in ended:
-        if pair.points:
-            text = f"{pair.service} beside {things(pair)} ended at {pair.end}."
-            yield from sentences(Text(text), width)
-    if table.exact:
-        text = "Costs are the least samples. Slopes: in brackets when any one n is left out."
-    else:
-        rounds = max(
-            (len(point.minima) for pair in table.pairs for point in pair.points), default=0
-        )
-        text = (
-            f"Costs are medians of the least samples of {counted(rounds, 'round')}; slopes with "
-            "their 95% interval; growth is tested for all pairs together, at 5%."
-        )
-    yield from sentences(Text(text), width)
+
+
+def changes_lines(
+    tables: Sequence[GrowthTable], compared: GrowthsCompared, width: int
+) -> Iterator[RenderableType]:
+    """Yield the answer and all pairs side by side, for a terminal of this width."""
+    yield from sentences(Text(comparison.answer(compared), "bold"), width)
+    yield Text()
+    if compared.rows:
+        yield from block_lines([comparison.grid(compared)], width)
+        yield Text()
+    for text in comparison.notes(tables, compared):
+        yield from sentences(Text(text, "dim"), width)
