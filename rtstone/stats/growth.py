@@ -245,6 +245,7 @@ def _with_worst(pairs: Sequence[GrowthPair]) -> list[GrowthPair]:
 def growth_table(system: System) -> GrowthTable:
     """Return the classes of all pairs that the runs of a system have measured, in their order."""
     first = system.first
+    # An agent with little room has no titles.
     titles = {bench.id: bench.title for run in system.runs for bench in run.benches}
     exact = counted(first)
     pairs = []
@@ -260,7 +261,7 @@ def growth_table(system: System) -> GrowthTable:
             pairs.append(
                 GrowthPair(
                     bench=result.bench,
-                    service=titles.get(result.bench, result.bench),
+                    service=titles.get(result.bench) or result.bench,
                     over="",
                     load=result.load,
                     params={},
@@ -280,7 +281,7 @@ def growth_table(system: System) -> GrowthTable:
         pairs.append(
             GrowthPair(
                 bench=result.bench,
-                service=titles.get(result.bench, result.bench),
+                service=titles.get(result.bench) or result.bench,
                 over=str(result.params.get(OVER, NUMBER)),
                 load=result.load,
                 params={k: v for k, v in result.params.items() if k not in {OVER, NUMBER}},

@@ -5,9 +5,11 @@ from __future__ import annotations
 from math import log2
 
 import pytest
+from msgspec import structs
 
 from rtstone.documents.run import Run
 from rtstone.stats.growth_changes import growth_changes
+from rtstone.wire.records import Bench
 from tests.stats.grown import Cost, exact, in_lab, on_machine, tables
 
 LINEAR = exact(lambda n: 600 + 12 * n)
@@ -107,3 +109,9 @@ def test_a_pair_that_a_system_lacks_has_its_place() -> None:
     assert [[pair is not None for pair in row.pairs] for row in table.rows] == [
         [True, False], [False, True],
     ]  # fmt: skip
+
+
+def test_a_bench_without_a_title_has_its_name() -> None:
+    """As of the agents for small boards."""
+    run = structs.replace(in_lab("board", {"give/waiters": FLAT}), benches=[Bench("grow.give", "")])
+    assert tables(run)[0].pairs[0].service == "grow.give"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from rtstone.documents.growth import (
@@ -118,6 +119,9 @@ def notes(tables: Sequence[GrowthTable], compared: GrowthsCompared) -> Iterator[
             f"{', '.join(exact)} {verb} the class of the algorithm; {', '.join(noisy)} that of "
             "what one pays, caches included."
         )
+    places: dict[str, list[str]] = defaultdict(list)
     for table in tables:
         for text in ends(table):
-            yield f"{table.system}: {text}"
+            places[text].append(table.system)
+    for text, systems in places.items():
+        yield f"{', '.join(systems)}: {text}"
