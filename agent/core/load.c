@@ -117,6 +117,17 @@ void rts_worker_failed(rts_worker *w, const char *format, ...)
     va_end(args);
 }
 
+void rts_worker_unsupported(rts_worker *w, const char *format, ...)
+{
+    va_list args;
+    if (w->why[0])
+        return;
+    va_start(args, format);
+    rts_vprint(w->why, sizeof w->why, format, args);
+    va_end(args);
+    w->unsupported = true;
+}
+
 void rts_load_silent_until(rts_ns until)
 {
     if (the_load)
@@ -301,6 +312,8 @@ static int go_on_waiting(rts_running *l, rts_ns until)
     rts_ns soon = in_ns(RTS_NS_PER_S / 50);
     rts_sleep_until_ns(rts_ns_less(soon, until) ? soon : until);
     const rts_worker *w = ended(l, NULL);
+    if (w && w->unsupported)
+        return rts_load_unsupported(l, "component %s: %s", w->component->name, w->why);
     if (w)
         return rts_load_failed(l, "component %s ended: %s", w->component->name, w->why);
     return rts_port_stopped() || rts_host_stops() ? rts_load_failed(l, "stopped") : 0;

@@ -716,6 +716,7 @@ typedef struct rts_worker {
     const rts_component *component;
     unsigned index;       /* among the workers of its component */
     int prio;             /* 0: time sharing */
+    bool unsupported;     /* it ended as the system does not do what it needs */
     char why[RTS_REASON]; /* why it ended */
 } rts_worker;
 
@@ -738,6 +739,10 @@ static inline rts_task_attr rts_worker_attr(rts_worker *w)
 
 /* Records why a worker ends by itself (printf); the first reason is kept. */
 void rts_worker_failed(rts_worker *w, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The same if the system does not do what the worker needs: its load is unsupported there. */
+void rts_worker_unsupported(rts_worker *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Returns whether worker i is running; if not, it returned or rts_worker_failed() was called. */

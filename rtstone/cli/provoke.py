@@ -14,9 +14,16 @@ from rtstone.cli.output import print_document
 from rtstone.cli.parameters import TARGET, Names, Word, choice
 from rtstone.cli.progress import working
 from rtstone.cli.streams import maybe_unread, say
-from rtstone.documents.provocation import CONSENTS, Consent, Provocation, Provoked, System
+from rtstone.documents.provocation import (
+    CONSENTS,
+    Consent,
+    Provocation,
+    Provoked,
+    System,
+    supported,
+)
 from rtstone.documents.run import LOCAL, Run
-from rtstone.errors import Inconclusive, Interrupted, RtstoneError
+from rtstone.errors import Inconclusive, Interrupted, RtstoneError, Unfit
 from rtstone.interrupt import Interrupt
 from rtstone.measure.actions import ACTIONS, CONTROL, choose, withheld
 from rtstone.measure.provocation import Measured, design, is_lab, measure
@@ -76,13 +83,22 @@ def command(
 
             out = console(sys.stdout)
             out.print(*provocation_lines(document, out.width), sep="\n")
-    if error is None and not all(_determined(system) for system in systems):
-        error = Inconclusive("no action, or no control, has a valid measurement on some target")
-    return report_error(error)
+    return report_error(error or next(filter(None, map(_lacking, systems)), None))
 
 
-def _determined(system: System) -> bool:
-    return system.control is not None and any(row.levels for row in system.actions)
+def _lacking(system: System) -> Inconclusive | None:
+    """Return why nothing is known of a system, None if something is."""
+    if not supported(system):
+        first = system.actions[0]
+        return Unfit(
+            f"target '{system.target}' supports none of {counted(len(system.actions), 'action')}, "
+            f"{first.action.name}: {first.reason}"
+        )
+    if system.control is None or not any(row.levels for row in system.actions):
+        return Inconclusive(
+            f"no action, or no control, has a valid measurement, on target '{system.target}'"
+        )
+    return None
 
 
 def _measured(

@@ -100,6 +100,11 @@ class System(msgspec.Struct, frozen=True, kw_only=True):
     runs: list[str]
 
 
+def supported(system: System) -> list[Provoked]:
+    """Return the actions that the system supports, whether they worked or not."""
+    return [row for row in system.actions if row.outcome != "unsupported"]
+
+
 class Provocation(msgspec.Struct, frozen=True, kw_only=True):
     """One or several systems, each with the same actions if it can do them."""
 

@@ -91,6 +91,8 @@ def design(
         controls=CONTROLS, seed=seed, control=None, runs=[],
         actions=[Provoked(action=action, outcome="failed") for action in measured] + absent,
     )  # fmt: skip
+    if not measured:
+        return Design(system, [])
     if lab:
         return _booted(system, measured, request, offer, session)
     random = Random(seed)

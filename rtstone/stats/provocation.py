@@ -117,7 +117,8 @@ def _described(row: Provoked, places: Sequence[_Placed]) -> Provoked:
             return structs.replace(row, outcome="nothing", rate=0.0, rate_unit=rates[0].unit)
         if places and all(place.result.status == "unsupported" for place in places):
             outcome = "unsupported"
-        reasons = [place.result.reason for place in places if place.result.reason]
+        last = sorted(places, key=lambda place: place.result.status == "unsupported")
+        reasons = [place.result.reason for place in last if place.result.reason]
         return structs.replace(
             row, outcome=outcome, reason=reasons[0] if reasons else "it was not measured"
         )

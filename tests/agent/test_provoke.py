@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import os
 import signal
+import struct
+import time
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from rtstone.documents.provocation import CONSENTS
 from rtstone.measure.actions import ACTIONS, CONTROL
 from tests.agent.processes import name_of, parents
-from tests.agent.rights import as_root
-from tests.agent.speak import listed
+from tests.agent.rights import as_root, copied, nobody
+from tests.agent.speak import BUILD, HASTY, listed
 from tests.agent.test_loads import LoadAgent
 from tests.waiting import soon
 
@@ -60,10 +63,52 @@ def test_what_cpus_share_is_counted_in_bytes(agent: LoadAgent, name: str) -> Non
     assert part["achieved"] > 1 << 20
 
 
-def test_what_a_system_refuses_is_said(agent: LoadAgent) -> None:
+def test_what_a_system_refuses_is_unsupported_with_the_reason(agent: LoadAgent) -> None:
     record = agent.answer("load provoke action=inotify n=3000", "loaded")
-    assert record["status"] == "failed"
-    assert "inotify (/proc/sys/fs/inotify/max_user_instances): " in record["reason"]
+    assert record["status"] == "unsupported"
+    assert record["reason"] == (
+        "component provoke: inotify (/proc/sys/fs/inotify/max_user_instances): Too many open files"
+    )
+
+
+@as_root
+@pytest.mark.parametrize(
+    ("action", "says"),
+    [
+        ("mount consent=shared", "mounts of its own: Operation not permitted"),
+        ("drop consent=shared", "/proc/sys/vm/drop_caches: Permission denied"),
+        ("cgmove consent=shared", "control groups (v2): Operation not permitted"),
+        ("adjtime consent=system", "adjtimex(): Operation not permitted"),
+    ],
+)
+def test_what_there_is_no_right_for_is_unsupported(reachable: Path, action: str, says: str) -> None:
+    load_agent = LoadAgent(
+        *nobody(), agent=copied(HASTY, reachable), env={**os.environ, "TMPDIR": "/tmp"}
+    )
+    record = load_agent.answer(f"load provoke action={action}", "loaded")
+    assert (record["status"], record["reason"]) == ("unsupported", f"component provoke: {says}")
+    load_agent.bye()
+
+
+@as_root
+@pytest.mark.parametrize("online", ["0-1", "0"])
+def test_what_there_are_too_few_cpus_for_is_unsupported(tmp_path: Path, online: str) -> None:
+    load_agent = LoadAgent(*with_cpus(tmp_path, online))
+    record = load_agent.answer("load provoke action=hotplug consent=system", "loaded")
+    assert record["status"] == "unsupported"
+    assert record["reason"] == "component provoke: fewer than three CPUs are online"
+    load_agent.bye()
+
+
+def test_a_load_without_memory_for_it_is_unsupported() -> None:
+    """Whatever load it is."""
+    load_agent = LoadAgent("prlimit", f"--as={1 << 30}")
+    record = load_agent.answer(f"load smaps size={1 << 32}", "loaded")
+    assert record["status"] == "unsupported"
+    assert record["reason"] == (
+        f"component smaps: no memory for {1 << 32} bytes: Cannot allocate memory"
+    )
+    load_agent.bye()
 
 
 # ---- what is restored ------------------------------------------------------------------------
@@ -74,19 +119,42 @@ def restorers() -> list[int]:
 
 
 TRACING = "/sys/kernel/tracing"
+CPUS = "/sys/devices/system/cpu"
 CHANGED = {  # the file, what it holds before, and what it has to begin with, or end with, after
     "schedstats": ("/proc/sys/kernel/sched_schedstats", "7\n", "7"),
     "hugepages": ("/sys/kernel/mm/transparent_hugepage/enabled",
                   "always [madvise] never\n", "madvise"),
     "ftrace": (f"{TRACING}/current_tracer", "nop\n", "nop"),
     "kprobe": (f"{TRACING}/kprobe_events", "", "-:rtstone_provoke"),
+    "hotplug": (f"{CPUS}/cpu3/online", "1\n", "1"),
 }  # fmt: skip
+FOLDERS = {name: CPUS if name == "hotplug" else TRACING for name in ("ftrace", "kprobe", "hotplug")}
+
+
+def with_cpus(tmp_path: Path, online: str) -> list[str]:
+    """Return the start of a command line on a system of four CPUs, of which some are online."""
+    folder = tmp_path / "cpus"
+    for cpu in range(4):
+        (folder / f"cpu{cpu}").mkdir(parents=True)
+        (folder / f"cpu{cpu}/online").write_text("1\n")
+    (folder / "online").write_text(f"{online}\n")
+    return bound(folder, CPUS)
+
+
+def bound(source: Path, target: str) -> list[str]:
+    """Return the start of a command line that has a file or folder in the place of another."""
+    bind = f'mount --make-rprivate / && mount --bind {source} {target} && exec "$@"'
+    return ["unshare", "--mount", "sh", "-c", bind, "sh"]
 
 
 def mounted(tmp_path: Path, name: str) -> tuple[list[str], Path]:
     """Return the start of a command line with a copy of the kernel's file, and the copy."""
     path, before, _ = CHANGED[name]
-    if path.startswith(TRACING):
+    if not Path(FOLDERS.get(name, path)).exists():
+        pytest.skip(f"needs {path}")
+    if name == "hotplug":
+        return with_cpus(tmp_path, "0-3"), tmp_path / "cpus/cpu3/online"
+    if name in FOLDERS:
         folder = tmp_path / "tracing"
         (folder / "events/kprobes/rtstone_provoke").mkdir(parents=True)
         (folder / "events/kprobes/rtstone_provoke/enable").write_text("0")
@@ -95,8 +163,12 @@ def mounted(tmp_path: Path, name: str) -> tuple[list[str], Path]:
         source = copy = tmp_path / "copy"
         target = path
     copy.write_text(before)
-    bind = f'mount --make-rprivate / && mount --bind {source} {target} && exec "$@"'
-    return ["unshare", "--mount", "sh", "-c", bind, "sh"], copy
+    return bound(source, target), copy
+
+
+def assert_restored(name: str, copy: Path) -> None:
+    text, after = copy.read_text(), CHANGED[name][2]
+    assert text.rstrip().endswith(after) if name == "kprobe" else text.startswith(after)
 
 
 @as_root
@@ -105,9 +177,6 @@ def mounted(tmp_path: Path, name: str) -> tuple[list[str], Path]:
 def test_a_setting_is_restored_however_the_load_ends(
     tmp_path: Path, name: str, victim: str
 ) -> None:
-    path = Path(CHANGED[name][0])
-    if not (path.parent.is_dir() if name in {"ftrace", "kprobe"} else path.exists()):
-        pytest.skip(f"needs {path}")
     before, copy = mounted(tmp_path, name)
     load_agent = LoadAgent(*before)
     earlier = set(restorers())
@@ -124,8 +193,103 @@ def test_a_setting_is_restored_however_the_load_ends(
     else:
         load_agent.bye()
     assert soon(lambda: set(restorers()) <= earlier)
-    text, after = copy.read_text(), CHANGED[name][2]
-    assert text.rstrip().endswith(after) if name == "kprobe" else text.startswith(after)
+    assert_restored(name, copy)
+
+
+MOMENTS = 6
+
+
+def killed_while_it_works(load_agent: LoadAgent, action: str, moment: float) -> None:
+    """Start an action, kill its agent after so many seconds, and wait for all of its processes."""
+    earlier = set(restorers())
+    program = name_of(load_agent.pid)
+    before = {pid for pid in parents() if name_of(pid) == program} - {load_agent.pid}
+    load_agent.send(f"load provoke action={action}")
+    time.sleep(moment)
+    load_agent.end_now()
+    assert soon(lambda: set(restorers()) <= earlier)
+    assert soon(lambda: {pid for pid in parents() if name_of(pid) == program} <= before)
+
+
+def moments(name: str) -> list[float]:
+    """Return random times in s: before the action has begun, at its start, and while it works."""
+    chance = Random(name)
+    return [chance.uniform(0, 0.2) for _ in range(MOMENTS)]
+
+
+@as_root
+@pytest.mark.parametrize("name", CHANGED)
+def test_a_setting_is_restored_whenever_the_agent_is_killed(tmp_path: Path, name: str) -> None:
+    for number, moment in enumerate(moments(name)):
+        (folder := tmp_path / str(number)).mkdir()
+        before, copy = mounted(folder, name)
+        load_agent = LoadAgent(*before)
+        load_agent.load("none")
+        killed_while_it_works(load_agent, f"{name} consent=system", moment)
+        if name != "kprobe" or copy.read_text():  # else it had not begun
+            assert_restored(name, copy)
+
+
+PLANTED = BUILD / "tests/planted-kernel"
+
+
+def planted(tmp_path: Path, rate: int = 0, controllers: str = "") -> LoadAgent:
+    """Return an agent on a kernel whose clock and control groups are files."""
+    (tmp_path / "groups").mkdir(exist_ok=True)
+    (tmp_path / "groups/cgroup.subtree_control").write_text(controllers)
+    (tmp_path / "rate").write_bytes(struct.pack("l", rate))
+    return LoadAgent(agent=PLANTED, env={**os.environ, "PLANTED": str(tmp_path)})
+
+
+def rate_of(tmp_path: Path) -> int:
+    (rate,) = struct.unpack("l", (tmp_path / "rate").read_bytes())
+    return int(rate)
+
+
+def test_the_rate_of_the_clock_is_changed_and_restored(tmp_path: Path) -> None:
+    load_agent = planted(tmp_path, -123456)
+    load_agent.load("provoke action=adjtime consent=system")
+    assert soon(lambda: rate_of(tmp_path) == -123456 + 65536)
+    load_agent.bye()
+    assert rate_of(tmp_path) == -123456
+
+
+def test_the_rate_of_the_clock_is_restored_whenever_the_agent_is_killed(tmp_path: Path) -> None:
+    for moment in moments("adjtime"):
+        load_agent = planted(tmp_path, 777)
+        load_agent.load("none")
+        killed_while_it_works(load_agent, "adjtime consent=system", moment)
+        assert rate_of(tmp_path) == 777
+
+
+@as_root
+@pytest.mark.parametrize("action", ["memcg n=20", "cgmove"])
+@pytest.mark.parametrize(("before", "after"), [("cpu io", "-memory"), ("cpu memory", "cpu memory")])
+def test_control_groups_are_as_before_whenever_the_agent_is_killed(
+    tmp_path: Path, action: str, before: str, after: str
+) -> None:
+    groups = tmp_path / "groups"
+    begun = 0
+    for moment in moments(action):
+        load_agent = planted(tmp_path, controllers=before)
+        load_agent.load("none")
+        killed_while_it_works(load_agent, f"{action} consent=shared", moment)
+        left = (groups / "cgroup.subtree_control").read_text()
+        begun += left != before
+        assert [path.name for path in groups.iterdir()] == ["cgroup.subtree_control"]
+        assert left in {before, after}  # as before also if it had not begun
+    assert begun or before == after
+
+
+@as_root
+def test_what_is_killed_in_a_group_has_limits_there(tmp_path: Path) -> None:
+    load_agent = planted(tmp_path)
+    load_agent.load("provoke action=memcg n=20 consent=shared")
+    (limited, _) = sorted((tmp_path / "groups").glob("rtstone-provoke-*"))
+    assert (limited / "memory.max").read_text() == str(16 << 20)
+    assert (tmp_path / "groups/cgroup.subtree_control").read_text() == "+memory"
+    load_agent.bye()
+    assert not list((tmp_path / "groups").glob("rtstone-provoke-*"))
 
 
 @as_root

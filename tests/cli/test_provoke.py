@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from io import StringIO
 
 import pytest
+from msgspec import structs
 from rich.console import Console
 
+from rtstone.cli import provoke
 from rtstone.documents.provocation import Provocation, Provoked
 from rtstone.documents.run import Result
 from rtstone.measure import provocation
 from rtstone.measure.actions import BY_NAME, CONTROL
+from rtstone.measure.provocation import Design, Measured
 from rtstone.report.provocation.text import provocation_lines
 from rtstone.stats.provocation import judged
 from rtstone.store.index import find
 from rtstone.store.rundir import load
 from tests.conftest import Cli
-from tests.stats.test_provocation import result, run, system
+from tests.stats.test_provocation import refused, result, run, system
 
 
 @pytest.mark.parametrize(
@@ -56,6 +60,37 @@ def test_blocks_hold_each_action_once_and_the_controls(
     assert done.status in {0, 3}, done.err  # 3: on a busy machine an action may not get the CPU
 
 
+def test_a_target_that_supports_no_action_ends_with_3(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [Provoked(action=BY_NAME[name], outcome="failed") for name in ("drop", "mount")]
+    empty = structs.replace(system(0), target="local", actions=rows)
+    results = [result(n, CONTROL.load, 8000) for n in range(4)]
+    results += [refused(row.action.load, "no right") for row in rows]
+    measured = Measured([run(results)], [], None)
+    monkeypatch.setattr(provoke, "design", lambda *_: Design(empty, []))
+    monkeypatch.setattr(provoke, "measure", lambda *_, **__: measured)
+    done = cli("provoke", "drop", "mount", "--consent", "shared")
+    assert done.status == 3
+    assert done.out.startswith("undetermined on local: it supports none of 2 actions")
+    assert "drop: unsupported: no right" in done.out
+    assert "target 'local' supports none of 2 actions, drop: no right" in done.says
+
+
+@pytest.mark.machine
+def test_what_this_machine_cannot_do_is_unsupported(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if os.cpu_count() != 2:
+        pytest.skip("needs a machine of two CPUs, of which none is switched off")
+    for name, value in {"SAMPLES": 20, "BLOCKS": 1, "CONTROLS": 1}.items():
+        monkeypatch.setattr(provocation, name, value)
+    done = cli("provoke", "hotplug", "--consent", "system")
+    assert done.status == 3
+    assert "hotplug: unsupported: " in done.out
+    assert "fewer than three CPUs are online" in done.out
+
+
 def planted(unit: str) -> Provocation:
     """Return two systems in which forks delay most, and one action did not run."""
     lab = unit == "instructions"
@@ -80,7 +115,7 @@ def test_the_answer_comes_first_and_fits_80_columns(unit: str) -> None:
     lines = narrow.file.getvalue().splitlines()
     assert " ".join(map(str.strip, lines[:3])).startswith(
         "on planted avoid these two: herd, forks; 2 of 4 actions delay the wake-up beyond the "
-        "controls (1 more did not run, or did nothing)"
+        "controls (1 failed)"
     )
     assert max(map(len, lines)) <= 80
     assert "…" not in narrow.file.getvalue()

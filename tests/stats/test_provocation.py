@@ -173,6 +173,24 @@ def test_what_did_nothing_is_not_called_harmless() -> None:
     assert answer(judgement) == "undetermined on planted: no action ran"
 
 
+def refused(load: str, reason: str, status: str = "unsupported") -> Result:
+    return Result(
+        case=50, bench="dk.periodic", params={}, load=load, status=status, reason=reason,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def test_what_a_system_does_not_support_is_so_with_its_reason() -> None:
+    results = [result(n, CONTROL, 100.0) for n in range(BLOCKS * CONTROLS)]
+    results += [refused("load0", "no right"), refused("load1", "no right")]
+    results += [refused("load1", "it died", "failed")]
+    judgement = judged(system(2), CONTROL, [run(results)])
+    rows = {row.action.name: (row.outcome, row.reason) for row in judgement.actions}
+    assert rows == {"a0": ("unsupported", "no right"), "a1": ("failed", "it died")}
+    assert answer(judgement) == "undetermined on planted: no action ran"
+    judgement = judged(system(1), CONTROL, [run(results)])
+    assert answer(judgement) == "undetermined on planted: it supports none of 1 action"
+
+
 @pytest.mark.parametrize(("worst", "outcome"), [(16_001, "beyond"), (16_000, "within")])
 def test_in_the_lab_the_worst_decides(worst: int, outcome: str) -> None:
     def boot(number: int, load: str, largest: float) -> Run:

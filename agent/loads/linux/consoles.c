@@ -199,7 +199,7 @@ static bool take_console(rts_worker *w, consoles *c)
     *c = (consoles){.any = open_console(0), .own = -1, .restorer = -1};
     if (c->any < 0 || !(c->home = visible(c->any)) || ioctl(c->any, VT_OPENQRY, &number) ||
         number <= 0 || (c->own = open_console((unsigned)number)) < 0) {
-        rts_worker_failed(w, "no virtual console is free: %s", strerror(errno));
+        posix_worker_error(w, errno, "no virtual console is free");
         return false;
     }
     c->number = (unsigned)number;

@@ -251,13 +251,12 @@ static void run_close(rts_worker *w)
     const close_params *p = rts_load_params(w->load);
     int control = open_control(), file = rts_load_scratch(w, p->dir);
     if (file >= 0 && ftruncate(file, p->size))
-        rts_worker_failed(w, "its file cannot have %lld bytes: %s", (long long)p->size,
-                          strerror(errno));
+        posix_worker_error(w, errno, "its file cannot have %lld bytes", (long long)p->size);
     while (!w->why[0] && rts_load_goes_on(w)) {
         uint64_t at = 0;
         int device = make_device(control, file);
         if (device < 0) {
-            rts_worker_failed(w, "no loop device can be made: %s", strerror(errno));
+            posix_worker_error(w, errno, "no loop device can be made");
             return;
         }
         do

@@ -20,6 +20,7 @@
 
 #include "../bursts.h"
 #include "../posix/files.h"
+#include "posix.h"
 #include "search.h"
 #include "whetstone.h"
 
@@ -158,7 +159,7 @@ static void emulate_interrupts(rts_worker *w)
     for (unsigned i = 0; good && i < TIMERS; i++)
         good = add_timer(epoll, i);
     if (!good)
-        rts_worker_failed(w, "cannot make a timer: %s", strerror(errno));
+        posix_worker_error(w, errno, "cannot make a timer");
     while (good && rts_load_goes_on(w)) {
         int n = epoll_wait(epoll, due, TIMERS, 1000);
         for (int i = 0; i < n; i++) {

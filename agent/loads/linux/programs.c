@@ -67,7 +67,7 @@ static bool start_program(rts_worker *w, program *p, const char *line)
     int ends[2];
     *p = (program){0};
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK)) {
-        rts_worker_failed(w, "no pipe: %s", strerror(errno));
+        posix_worker_error(w, errno, "no pipe");
         return false;
     }
     p->pid = fork();
@@ -79,7 +79,7 @@ static bool start_program(rts_worker *w, program *p, const char *line)
     p->output = ends[0];
     p->end = p->pid < 0 ? -1 : (int)syscall(SYS_pidfd_open, p->pid, 0);
     if (p->pid < 0)
-        rts_worker_failed(w, "no process: %s", strerror(errno));
+        posix_worker_error(w, errno, "no process");
     return p->pid > 0;
 }
 
@@ -198,7 +198,7 @@ static void keep_within(rts_worker *w, bool own_tmp, void (*keep)(rts_worker *w)
     if (mount_own(own_tmp))
         keep(w);
     else
-        rts_worker_failed(w, "cannot mount its own /proc: %s", strerror(errno));
+        posix_worker_error(w, errno, "cannot mount its own /proc");
     _exit(0);
 }
 
@@ -218,7 +218,7 @@ static void run_keeper(rts_worker *w, bool own_tmp, void (*keep)(rts_worker *w))
         while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
             ;
         if (pid < 0)
-            rts_worker_failed(w, "no process: %s", strerror(errno));
+            posix_worker_error(w, errno, "no process");
         return;
     }
     prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -312,7 +312,7 @@ static bool go_to_work(rts_worker *w)
     if (dir < 0)
         rts_worker_failed(w, "%s", why);
     else
-        rts_worker_failed(w, "cannot use its directory: %s", strerror(errno));
+        posix_worker_error(w, errno, "cannot use its directory");
     return false;
 }
 

@@ -47,8 +47,11 @@ char provoke_bytes[PROVOKE_BYTES];
 
 bool provoke_good(rts_worker *w, bool good, const char *action)
 {
-    if (!good)
-        rts_worker_failed(w, "%s: %s", action, strerror(errno));
+    /* What an action asks for is fixed: a kernel that calls it invalid does not have it. */
+    if (!good && errno == EINVAL)
+        rts_worker_unsupported(w, "%s: this kernel does not have it", action);
+    else if (!good)
+        posix_worker_error(w, errno, "%s", action);
     return good;
 }
 
@@ -115,9 +118,10 @@ static bool has_room(size_t size)
 
 char *provoke_pages(rts_worker *w, size_t size)
 {
-    errno = ENOMEM;
-    if (!provoke_good(w, has_room(size), "a fifth of the memory would not stay free"))
+    if (!has_room(size)) {
+        rts_worker_unsupported(w, "a fifth of the memory would not stay free");
         return NULL;
+    }
     char *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (!provoke_good(w, at != MAP_FAILED, "mmap()"))
         return NULL;
@@ -204,14 +208,13 @@ void provoke_repeat(rts_worker *w, const provoke_action *a, unsigned n, uint64_t
         if (!provoke_good(w, restorer >= 0, "no process can restore what it changes"))
             return;
     }
-    if (!a->begin || a->begin(w, n))
-        while (rts_load_goes_on(w)) {
+    /* Not ready before the first round: what the system does not do is then known to all cases. */
+    if ((!a->begin || a->begin(w, n)) && a->round(w, n))
+        do {
+            w->done++;
             if (every)
                 next_cycle(w, every, at, &cycle);
-            if (!a->round(w, n))
-                break;
-            w->done++;
-        }
+        } while (rts_load_goes_on(w) && a->round(w, n));
     if (restorer >= 0)
         rts_load_restore(restorer);
 }

@@ -118,7 +118,7 @@ static bool begin_readdir(rts_worker *w, unsigned n)
     char why[RTS_REASON], name[48];
     watched = posix_work_dir(why, sizeof why);
     if (watched < 0) {
-        rts_worker_failed(w, "%s", why);
+        rts_worker_unsupported(w, "%s", why);
         return false;
     }
     for (unsigned i = 0; i < n && !w->load->stop; i++) {

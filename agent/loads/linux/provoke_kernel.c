@@ -175,8 +175,11 @@ static bool save_tracer(rts_worker *w)
 {
     if (!save(w, TRACING "current_tracer"))
         return false;
-    errno = EBUSY;
-    return provoke_good(w, !strcmp(setting, "nop"), TRACING "current_tracer");
+    if (strcmp(setting, "nop")) {
+        rts_worker_unsupported(w, "somebody traces: " TRACING "current_tracer is %s", setting);
+        return false;
+    }
+    return true;
 }
 
 static void restore_tracer(const void *unused, int file)
@@ -194,6 +197,7 @@ static bool ftrace(rts_worker *w, unsigned n)
 /* ---- CPUs and modules ---------------------------------------------------------------------------
  */
 
+#define CPUS "/sys/devices/system/cpu/"
 #define LEAST_CPUS 3 /* with two, the other would do all that has to be done meanwhile */
 
 static char online[64]; /* of the CPU that is switched off */
@@ -201,18 +205,17 @@ static char online[64]; /* of the CPU that is switched off */
 static bool save_online(rts_worker *w)
 {
     rts_cpuset here;
-    errno = ENODEV;
-    if (!provoke_good(w, sysconf(_SC_NPROCESSORS_ONLN) >= LEAST_CPUS,
-                      "fewer than three CPUs are online"))
+    if (!linux_read_cpus(CPUS "online", &here) || rts_cpuset_count(&here) < LEAST_CPUS) {
+        rts_worker_unsupported(w, "fewer than three CPUs are online");
         return false;
-    if (!linux_read_cpus("/sys/devices/system/cpu/online", &here))
-        return provoke_good(w, false, "/sys/devices/system/cpu/online");
+    }
     for (unsigned cpu = RTS_CPUS; cpu-- > 1;)
         if (rts_cpuset_has(&here, cpu) && !rts_cpuset_has(&w->load->common.away, cpu)) {
-            snprintf(online, sizeof online, "/sys/devices/system/cpu/cpu%u/online", cpu);
+            snprintf(online, sizeof online, CPUS "cpu%u/online", cpu);
             return save(w, online);
         }
-    return provoke_good(w, false, "no CPU can be switched off");
+    rts_worker_unsupported(w, "no CPU but the measured ones can be switched off");
+    return false;
 }
 
 static void restore_online(const void *unused, int file)

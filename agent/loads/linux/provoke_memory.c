@@ -209,11 +209,15 @@ static bool out_of_memory(rts_worker *w, unsigned n)
     pid_t child = fork();
     if (child == 0) {
         posix_die_with_parent(SIGKILL);
-        if (write_below(all_groups, group_name[0], "cgroup.procs", "0"))
-            (void)!provoke_pages(w, REGION);
-        _exit(1);
+        if (!write_below(all_groups, group_name[0], "cgroup.procs", "0"))
+            _exit(errno);
+        (void)!provoke_pages(w, REGION);
+        _exit(0);
     }
     if (!provoke_good(w, child > 0 && waitpid(child, &status, 0) == child, "its child"))
+        return false;
+    errno = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    if (!provoke_good(w, !errno, "cgroup.procs"))
         return false;
     errno = ENODATA;
     return provoke_good(w, WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../posix/files.h"
+#include "posix.h"
 
 #define DEPTH_MAX 64
 #define PROCFS_MAGIC 0x9fa0
@@ -85,7 +86,7 @@ void rts_load_search(rts_worker *w, const char *dir, size_t most)
     do {
         uint64_t before = w->done;
         if (scan_dir(w, AT_FDCWD, dir, most, 0))
-            rts_worker_failed(w, "cannot read directory '%s': %s", dir, strerror(errno));
+            posix_worker_error(w, errno, "cannot read directory '%s'", dir);
         else if (w->done == before && rts_load_goes_on(w))
             rts_worker_failed(w, "there is no readable file in or below '%s'", dir);
     } while (!w->why[0] && rts_load_goes_on(w));

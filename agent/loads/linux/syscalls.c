@@ -48,8 +48,7 @@ static void *get_large(rts_worker *w)
     linux_small_pages();
     void *memory = linux_call_map(size_of(w));
     if (!memory)
-        rts_worker_failed(w, "no memory for %llu bytes: %s", (unsigned long long)size_of(w),
-                          strerror(errno));
+        posix_worker_error(w, errno, "no memory for %llu bytes", (unsigned long long)size_of(w));
     return memory;
 }
 
@@ -59,8 +58,8 @@ static void run_unmap(rts_worker *w)
     while (rts_load_goes_on(w)) {
         int err = linux_call_unmap(size_of(w));
         if (err) {
-            rts_worker_failed(w, "mmap and munmap of %llu bytes: %s",
-                              (unsigned long long)size_of(w), strerror(-err));
+            posix_worker_error(w, -err, "mmap and munmap of %llu bytes",
+                               (unsigned long long)size_of(w));
             return;
         }
         w->done += size_of(w);
@@ -77,8 +76,7 @@ static void fork_again_and_again(rts_worker *w, int (*work)(uint64_t size))
     while (rts_load_goes_on(w)) {
         int err = linux_call_fork(work, size_of(w));
         if (err) {
-            rts_worker_failed(w, "a process of %llu bytes: %s", (unsigned long long)size_of(w),
-                              strerror(-err));
+            posix_worker_error(w, -err, "a process of %llu bytes", (unsigned long long)size_of(w));
             return;
         }
         w->done++;
@@ -118,7 +116,7 @@ static void run_smaps(rts_worker *w)
         while (n > 0)
             n = read(file, read_bytes, sizeof read_bytes);
         if (n < 0) {
-            rts_worker_failed(w, "cannot read " SMAPS ": %s", strerror(errno));
+            posix_worker_error(w, errno, "cannot read " SMAPS);
             return;
         }
         close(file);
@@ -132,7 +130,7 @@ static void run_urandom(rts_worker *w)
     while (rts_load_goes_on(w)) {
         ssize_t n = read(file, read_bytes, sizeof read_bytes);
         if (n <= 0) {
-            rts_worker_failed(w, "cannot read " URANDOM ": %s", strerror(errno));
+            posix_worker_error(w, errno, "cannot read " URANDOM);
             return;
         }
         w->done += (uint64_t)n;
@@ -190,7 +188,7 @@ static void run_files(rts_worker *w)
             if ((good = work_on_file(w, dir, i % p->many, i < p->many)))
                 w->done++;
     if (!good)
-        rts_worker_failed(w, "its files in '%s': %s", posix_temporary(), strerror(errno));
+        posix_worker_error(w, errno, "its files in '%s'", posix_temporary());
 }
 
 /* ---- network ----------------------------------------------------------------------------- */
@@ -230,7 +228,7 @@ static bool connect_ends(rts_worker *w, int type, int end[2])
     end[1] = good && stream ? accept(to, NULL, NULL) : to;
     good = good && end[1] >= 0;
     if (!good)
-        rts_worker_failed(w, "no connection over loopback: %s", strerror(errno));
+        posix_worker_error(w, errno, "no connection over loopback");
     if (good && stream)
         close(to);
     return good;

@@ -37,7 +37,7 @@ static unsigned char *memory_of(rts_worker *w, size_t size)
     if (memory)
         memset(memory, 1, size);
     else
-        rts_worker_failed(w, "no memory for %zu bytes", size);
+        rts_worker_unsupported(w, "no memory for %zu bytes", size);
     return memory;
 }
 

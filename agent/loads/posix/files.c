@@ -57,7 +57,7 @@ int rts_load_scratch(rts_worker *w, const char *dir)
     dir = dir_of(dir);
     int file = posix_nameless_file(dir, 0);
     if (file < 0)
-        rts_worker_failed(w, "cannot make a file in '%s': %s", dir, strerror(errno));
+        posix_worker_error(w, errno, "cannot make a file in '%s'", dir);
     return file;
 }
 
@@ -76,7 +76,7 @@ bool rts_load_write_block(rts_worker *w, int file, uint64_t *at, uint64_t size)
 {
     ssize_t n = pwrite(file, block(), RTS_LOAD_BLOCK, (off_t)*at);
     if (n <= 0) {
-        rts_worker_failed(w, "cannot write its file: %s", strerror(errno));
+        posix_worker_error(w, errno, "cannot write its file");
         return false;
     }
     *at = *at + (uint64_t)n < size ? *at + (uint64_t)n : 0;
@@ -127,7 +127,7 @@ static bool end_pass(rts_worker *w, int file)
 {
     const file_params *p = rts_load_params(w->load);
     if (fsync(file)) {
-        rts_worker_failed(w, "cannot write its file: %s", strerror(errno));
+        posix_worker_error(w, errno, "cannot write its file");
         return false;
     }
     if (p->cache == CACHE_DROP)
@@ -200,7 +200,7 @@ static void copy_file(rts_worker *w)
         if (n < 0 || (n == 0 && (!end_pass(w, from) || !end_pass(w, to))))
             return;
         if (n > 0 && pwrite(to, read_buffer, (size_t)n, (off_t)start) != n) {
-            rts_worker_failed(w, "cannot write its copy: %s", strerror(errno));
+            posix_worker_error(w, errno, "cannot write its copy");
             return;
         }
         w->done += (uint64_t)n;

@@ -3,6 +3,7 @@
  * agent ends, and have no locked memory.
  */
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -34,6 +35,35 @@ static struct {
 
 /* ---- a worker ---------------------------------------------------------------------------- */
 
+bool posix_is_refusal(int error)
+{
+    switch (error) {
+    case ENOENT:
+    case ENODEV:
+    case ENXIO:
+    case EROFS:
+    case EOPNOTSUPP:
+    case EAFNOSUPPORT:
+    case EPROTONOSUPPORT:
+        return true;
+    default:
+        return rts_port_is_limit(error);
+    }
+}
+
+void posix_worker_error(rts_worker *w, int error, const char *format, ...)
+{
+    char text[RTS_REASON];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (posix_is_refusal(error))
+        rts_worker_unsupported(w, "%s: %s", text, strerror(error));
+    else
+        rts_worker_failed(w, "%s: %s", text, strerror(error));
+}
+
 /* A worker's output would be mistaken for the agent's. */
 static void close_off(void)
 {
@@ -62,16 +92,16 @@ static bool take_place(rts_worker *w)
 {
     int err = posix_bind(where);
     if (err) {
-        rts_worker_failed(w, "cannot run on its CPUs: %s", strerror(-err));
+        posix_worker_error(w, -err, "cannot run on its CPUs");
         return false;
     }
     err = rts_task_set_own_prio(w->prio, w->prio ? RTS_FIFO : RTS_OTHER);
     if (err) {
-        rts_worker_failed(w, "cannot run at priority %d: %s", w->prio, strerror(-err));
+        posix_worker_error(w, -err, "cannot run at priority %d", w->prio);
         return false;
     }
     if (w->lowest && setpriority(PRIO_PROCESS, 0, LOWEST_NICE)) {
-        rts_worker_failed(w, "cannot be nice: %s", strerror(errno));
+        posix_worker_error(w, errno, "cannot be nice");
         return false;
     }
     return true;

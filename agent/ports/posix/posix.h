@@ -77,6 +77,19 @@ void posix_how_ended(int status, char *why, size_t size);
 extern pid_t posix_load_group;
 const rts_cpuset *posix_load_cpus(void);
 
+/*
+ * Returns whether a call that ends with this error is one that the system does not do: limits or
+ * rights do not allow it, or there is no such call, device or file system.
+ */
+bool posix_is_refusal(int error);
+
+/*
+ * Records that a call of a worker ended with this error: why (printf) and the error's text. What
+ * the system does not do makes the load unsupported, and anything else failed.
+ */
+void posix_worker_error(rts_worker *w, int error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* ---- files -------------------------------------------------------------------------------- */
 
 /* Reads the first line of a file, without its newline; false: not readable. */

@@ -5,12 +5,13 @@ A wake-up is delayed while an action runs; whether by it or by what it sets goin
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.text import Text
 
-from rtstone.documents.provocation import Levels, Provocation, Provoked, System
+from rtstone.documents.provocation import Levels, Provocation, Provoked, System, supported
 from rtstone.report.parts.console import sentences
 from rtstone.report.parts.model import Cell, Table
 from rtstone.report.parts.model_terminal import rich_table
@@ -31,12 +32,18 @@ def answer(system: System) -> str:
     """Return what one system's user wants to know, in a sentence."""
     beyond = [row for row in system.actions if row.outcome == "beyond"]
     ran = [row for row in system.actions if row.levels is not None]
+    if not supported(system):
+        return (
+            f"undetermined on {system.target}: it supports none of "
+            f"{counted(len(system.actions), 'action')}"
+        )
     if system.control is None:
         return f"undetermined on {system.target}: no measurement of the controls is valid"
     if not ran:
         return f"undetermined on {system.target}: no action ran"
-    silent = len(system.actions) - len(ran)
-    rest = f" ({silent} more did not run, or did nothing)" if silent else ""
+    outcomes = Counter(row.outcome for row in system.actions if row.levels is None)
+    silent = [f"{n} {_VERDICTS[outcome]}" for outcome, n in outcomes.items()]
+    rest = f" ({', '.join(silent)})" if silent else ""
     if not beyond:
         return (
             f"none of {counted(len(ran), 'action')} was shown to delay the wake-up beyond the "
