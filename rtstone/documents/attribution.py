@@ -27,7 +27,9 @@ Statistic = Literal["max", "p999"]
 class Ratio(msgspec.Struct, frozen=True, kw_only=True):
     """How many times larger a statistic is in one arrangement than in another, with an interval.
 
-    ``low``, ``high``: all intervals of a case hold together with 95%; None with too few blocks.
+    ``low``, ``high``: all intervals of a case hold together with 95%; None with too few blocks.  Of
+    an exact case ``value`` is the ratio of the largest values of the blocks, and these are the
+    least and the largest ratio of any two blocks.
     """
 
     value: Number
@@ -39,21 +41,26 @@ class PartEffect(msgspec.Struct, frozen=True, kw_only=True):
     """What a part of the load does.
 
     ``alone``: with this part alone, over without load.  ``needed``: with all parts, over with all
-    but this one.  None: not measured.
+    but this one.  None: not measured.  ``largest_alone``, ``largest_without``: the largest value of
+    the blocks with this part alone, and with all but it; None also in older documents.
     """
 
     part: str
     verdict: Verdict
     alone: Ratio | None
     needed: Ratio | None
+    largest_alone: Number | None = None
+    largest_without: Number | None = None
 
 
 class AttributedCase(msgspec.Struct, frozen=True, kw_only=True):
     """A statistic of a case by the parts of the load.
 
-    ``case``: number of its first result.  ``none``, ``all``: medians over the blocks, without load
-    and with all its parts, in ``unit``.  ``whole``: all over none.  ``lost``: measurements without
-    a valid result.  ``reason``: why all parts are undetermined, empty if they need not be.
+    ``case``: number of its first result.  ``exact``: its values are counts that repeat, so that a
+    verdict is what holds whichever blocks are compared.  ``none``, ``all``: without load and with
+    all its parts, in ``unit``, the medians over the blocks, or the largest if exact.  ``whole``:
+    all over none.  ``lost``: measurements without a valid result.  ``reason``: why all parts are
+    undetermined, empty if they need not be.
     """
 
     case: Natural
@@ -62,6 +69,7 @@ class AttributedCase(msgspec.Struct, frozen=True, kw_only=True):
     series: str
     statistic: Statistic
     unit: str
+    exact: bool = False
     none: Number | None = None
     all: Number | None = None
     whole: Ratio | None = None

@@ -15,12 +15,17 @@ from rtstone.wire.records import Load
 # With 8 values on each side an interval of the 15 comparisons of seven parts excludes up to five
 # pairs of values at either end (results/attribution.py).
 BLOCKS = 8
+# Counts of instructions repeat: no interval is needed, but several phases of load and releases.
+PHASES = 4
 
 
-def design(loads: Sequence[str], here: Mapping[str, Load], name: str) -> Attribution:
+def design(
+    loads: Sequence[str], here: Mapping[str, Load], name: str, *, exact: bool = False
+) -> Attribution:
     """Return the arrangements of a load's parts and the order in which they run.
 
-    ``here``: the loads of the target.  ``name``: of the run, from which the order is drawn.  Raises
+    ``here``: the loads of the target.  ``name``: of the run, from which the order is drawn.
+    ``exact``: the target counts instructions, and the order is drawn from the load instead.  Raises
     UsageError for anything but one load of several parts.
     """
     if len(loads) != 1 or load_name(loads[0]) == NONE:
@@ -47,9 +52,10 @@ def design(loads: Sequence[str], here: Mapping[str, Load], name: str) -> Attribu
     alone = {part: but([name for name in parts if name != part]) for part in parts}
     without = {part: but([part]) for part in parts}
     arrangements = list(dict.fromkeys([NONE, spec, *alone.values(), *without.values()]))
-    seed = crc32(name.encode())
+    seed = crc32((spec if exact else name).encode())  # the same again: a count repeats then
     random = Random(seed)
-    order = [random.sample(arrangements, len(arrangements)) for _ in range(BLOCKS)]
+    blocks = PHASES if exact else BLOCKS
+    order = [random.sample(arrangements, len(arrangements)) for _ in range(blocks)]
     return Attribution(
-        load=spec, parts=parts, alone=alone, without=without, blocks=BLOCKS, seed=seed, order=order
+        load=spec, parts=parts, alone=alone, without=without, blocks=blocks, seed=seed, order=order
     )

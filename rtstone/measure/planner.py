@@ -102,7 +102,7 @@ def draft(request: Request, offer: Offer) -> Plan:
                 "--apart compares worst cases, which grow with the samples that --until decides "
                 "on; give --time instead"
             )
-        attribution = design(request.loads, offered.loads, name)
+        attribution = design(request.loads, offered.loads, name, exact=_counts(target))
         order = [load for block in attribution.order for load in block]
         request = structs.replace(request, loads=tuple(order))
     cases, absent, derived, calls, scale_s = suite.expand(
@@ -144,10 +144,14 @@ def draft(request: Request, offer: Offer) -> Plan:
     return plan
 
 
+def _counts(target: Target) -> bool:
+    """Return whether a target counts instructions, which repeat exactly."""
+    return bool(target.detail().get("instructions_per_s"))
+
+
 def _requirement(request: Request, target: Target) -> Requirement | None:
     """Parse --limit and --stop-above.  Raises UsageError if the run cannot have them."""
-    counts = target.detail().get("instructions_per_s")
-    unit: requirement.Unit = "instructions" if counts else "ns"
+    unit: requirement.Unit = "instructions" if _counts(target) else "ns"
     required = requirement.parse(request.limit, request.stop_above, unit)
     if required is None:
         return None

@@ -9,6 +9,13 @@ so all its verdicts, hold together with 95%.
 What counts is half of what the whole load adds.  A part alone is the cause if its interval lies
 above 1 and its ratio says that it adds that much; it is not if the interval ends below that.  It is
 needed if without it that much is gone, likewise.
+
+Counts of instructions have no noise: a board repeats them for ever.  There the blocks are courses
+of events that differ in how the load lies to the releases, each a fact, and no interval says what
+another one would be.  A verdict is then what holds whichever of the blocks are compared: a part
+alone is the cause if its smallest value reaches half of what the whole load adds at most, and it is
+not if its largest stays below half of what the load adds at least, likewise without it.  What
+depends on the blocks stays undetermined.
 """
 
 from __future__ import annotations
@@ -34,8 +41,10 @@ from rtstone.documents.case_key import CaseKey, case_key
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import Result
 from rtstone.results.omitted import whole
+from rtstone.results.ticks import INSTRUCTIONS
 
 LEVEL = 0.05
+PHASES = 2  # blocks of an arrangement, at least, of which an exact verdict can hold
 STATISTICS: tuple[Statistic, ...] = ("max", "p999")
 
 _Values = dict[str, dict[int, float]]  # by load and block
@@ -55,7 +64,7 @@ def attributed(design: Attribution, results: Iterable[Result]) -> Attribution:
                 if (value := _value(result, statistic)) is not None:
                     values[load][block] = value
             if values or statistic == STATISTICS[0]:
-                cases.append(_case(design, members[0], statistic, values))
+                cases.append(_case(design, members, statistic, values))
     return structs.replace(design, cases=cases)
 
 
@@ -77,12 +86,14 @@ def _value(result: Result, statistic: Statistic) -> float | None:
 
 
 def _case(
-    design: Attribution, first: Result, statistic: Statistic, values: _Values
+    design: Attribution, members: Sequence[Result], statistic: Statistic, values: _Values
 ) -> AttributedCase:
+    first = members[0]
+    unit = next((member.unit for member in members if member.n), first.unit)
     measured = sum(map(len, values.values()))
     case = AttributedCase(
         case=first.case, bench=first.bench, params=first.params, series=first.series,
-        statistic=statistic, unit=first.unit,
+        statistic=statistic, unit=unit,
         parts=[
             PartEffect(part=part, verdict="undetermined", alone=None, needed=None)
             for part in design.parts
@@ -93,6 +104,8 @@ def _case(
     if not all(ends):
         which = "without load" if not ends[0] else f"under load {design.load}"
         return structs.replace(case, reason=f"no valid result {which}")
+    if unit == INSTRUCTIONS:
+        return _exact(design, case, values)
     none, all_ = (median(end.values()) for end in ends)
     case = structs.replace(case, none=none, all=all_)
     if min(value for by_block in values.values() for value in by_block.values()) <= 0:
@@ -117,14 +130,88 @@ def _case(
         if raised:
             verdict = _verdict(_effect(alone, middle), _effect(needed, entire.value - middle))
         parts.append(
-            PartEffect(part=part, verdict=verdict, alone=_ratio(alone), needed=_ratio(needed))
-        )
+            PartEffect(
+                part=part, verdict=verdict, alone=_ratio(alone), needed=_ratio(needed),
+                largest_alone=_largest(values, design.alone[part]),
+                largest_without=_largest(values, design.without[part]),
+            )
+        )  # fmt: skip
     reason = ""
     if entire.low is None:
         reason = f"too few blocks for {comparisons} comparisons that hold together"
     elif not raised:
         reason = f"load {design.load} as a whole does not raise it beyond doubt"
     return structs.replace(case, whole=_ratio(entire), parts=parts, reason=reason)
+
+
+def _largest(values: _Values, load: str) -> float | None:
+    return max(values.get(load, {}).values(), default=None)
+
+
+class _Range(NamedTuple):
+    """The smallest and the largest of the values of an arrangement."""
+
+    low: float
+    high: float
+
+
+def _range(values: _Values, load: str) -> _Range | None:
+    """Return the range of an arrangement's values, None if there are too few."""
+    of_blocks = values.get(load, {}).values()
+    return _Range(min(of_blocks), max(of_blocks)) if len(of_blocks) >= PHASES else None
+
+
+def _exact(design: Attribution, case: AttributedCase, values: _Values) -> AttributedCase:
+    """Return a case of exact counts with the verdicts that hold whichever blocks are compared."""
+    case = structs.replace(
+        case, exact=True, none=_largest(values, NONE), all=_largest(values, design.load)
+    )
+    none, all_ = _range(values, NONE), _range(values, design.load)
+    if none is None or all_ is None:
+        which = "without load" if none is None else f"under load {design.load}"
+        return structs.replace(case, reason=f"fewer than {PHASES} valid results {which}")
+    raised = all_.low > none.high
+    # Half of what the whole load adds, from the blocks that make it least, and most.
+    half = _Range((all_.low + none.low) / 2, (all_.high + none.high) / 2)
+    parts = []
+    for part in design.parts:
+        alone, without = _range(values, design.alone[part]), _range(values, design.without[part])
+        verdict: Verdict = "undetermined"
+        if raised:
+            verdict = _verdict(_reaches(alone, half), _falls(without, half))
+        parts.append(
+            PartEffect(
+                part=part, verdict=verdict,
+                alone=_ratios(alone, none), needed=_ratios(all_, without),
+                largest_alone=_largest(values, design.alone[part]),
+                largest_without=_largest(values, design.without[part]),
+            )
+        )  # fmt: skip
+    reason = "" if raised else f"load {design.load} as a whole does not raise it in every block"
+    return structs.replace(case, whole=_ratios(all_, none), parts=parts, reason=reason)
+
+
+def _reaches(alone: _Range | None, half: _Range) -> bool | None:
+    """Return whether a part alone adds half, None if that depends on the blocks."""
+    if alone is None:
+        return None
+    return True if alone.low >= half.high else False if alone.high < half.low else None
+
+
+def _falls(without: _Range | None, half: _Range) -> bool | None:
+    """Return whether half is gone without a part, None if that depends on the blocks."""
+    if without is None:
+        return None
+    return True if without.high <= half.low else False if without.low > half.high else None
+
+
+def _ratios(over: _Range | None, under: _Range | None) -> Ratio | None:
+    """Return the ratio of the largest, and the ends of those of any two blocks."""
+    if over is None or under is None or under.low <= 0:
+        return None
+    return Ratio(
+        value=over.high / under.high, low=over.low / under.high, high=over.high / under.low
+    )
 
 
 def _aligned(values: _Values) -> dict[str, list[float]]:

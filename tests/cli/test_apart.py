@@ -6,9 +6,12 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from rich.console import Console
 
+from rtstone.report.run.attribution import findings
 from rtstone.report.run.brief import brief
+from rtstone.results.attribution import attributed
 from rtstone.stats.evaluate import evaluate_run
 from rtstone.store.index import find
 from rtstone.store.rundir import load
@@ -53,6 +56,33 @@ def test_planted_parts_are_named(cli: Cli, target: list[str]) -> None:
     said = {part["part"]: part["verdict"] for part in attempt["parts"]}
     assert said == rest | dict.fromkeys(["cpu", "network"], "in company only")
     assert (attempt["none"], attempt["all"]) == (1000, 10000)
+
+
+def test_exact_counts_have_facts_and_no_intervals(cli: Cli, target: list[str]) -> None:
+    """The simulated system counts as exactly as the lab does, in ns."""
+    cli("run", *BENCHES, *target, "--load", "heavy", "--apart", *SHORT, "--json")
+    run = load(find("last"))
+    assert run.attribution is not None
+    counts = [structs.replace(result, unit="instructions") for result in run.results]
+    design = attributed(structs.replace(run.attribution, cases=[]), counts)
+    run = structs.replace(run, attribution=design, results=counts)
+    post, attempt = (finding.text for finding in findings(run))
+    assert post == (
+        "disk alone makes the worst case (41 000 of 41 000 instructions; without it 1 000); "
+        "without load 1 000; cpu, interrupt, network, syscall, memory, search: not its cause; "
+        "exact for these 8 blocks"
+    )
+    assert attempt.startswith(
+        "without cpu the worst case falls (1 000 of 10 000 instructions), though alone it does "
+        "not make it (1 000); without network the worst case falls "
+    )
+    narrow = Console(width=80, file=StringIO())
+    narrow.print(*brief(evaluate_run(run), 80), sep="\n")
+    assert isinstance(narrow.file, StringIO)
+    text = narrow.file.getvalue()
+    assert max(map(len, text.splitlines())) <= 80
+    assert "a verdict holds whichever blocks are compared" in " ".join(text.split())
+    assert "95%" not in text
 
 
 def test_quiet_prints_what_each_case_says_of_the_parts_alone(cli: Cli, target: list[str]) -> None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import exp
 
 import pytest
 from msgspec import structs
 
-from rtstone.documents.attribution import AttributedCase, Attribution
+from rtstone.documents.attribution import AttributedCase, Attribution, Ratio
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import Result
 from rtstone.errors import UsageError
-from rtstone.measure.attribution import BLOCKS, design
+from rtstone.measure.attribution import BLOCKS, PHASES, design
 from rtstone.results.attribution import _skipped, attributed
 from rtstone.wire.records import Load, Param
 from tests.chance import is_fine
@@ -174,6 +174,147 @@ def test_the_intervals_of_a_case_hold_together() -> None:
     whole = altered("heavy", [50.0 + 10 * block for block in range(8)]).whole
     assert whole is not None
     assert [whole.low, whole.high] == pytest.approx([5, 12])  # each ratio is there eight times
+
+
+# ---- exact counts --------------------------------------------------------------------------------
+
+EXACT = design(["heavy"], LOADS, "a run", exact=True)
+
+
+def counts(causes: Causes, factor: Callable[[int], float] = lambda block: 1.0) -> list[Result]:
+    """Return a count for each arrangement of each block, in which causes add so much more."""
+    measured: list[Result] = []
+    for number, block in enumerate(EXACT.order):
+        for load in block:
+            value = 1000.0 + sum(
+                add * factor(number) for parts, add in causes.items() if {*parts} <= running(load)
+            )
+            measured.append(
+                Result(case=len(measured) + 1, bench="b", params={}, load=load, status="ok", n=9,
+                       max=value, unit="instructions")
+            )  # fmt: skip
+    return measured
+
+
+def exactly(measured: list[Result]) -> AttributedCase:
+    (case,) = attributed(EXACT, measured).cases
+    assert case.exact
+    return case
+
+
+@pytest.mark.parametrize(
+    ("causes", "expected"),
+    [
+        ({("disk",): 40_000}, {"disk": "causes it alone, not without it"}),
+        (
+            {("cpu", "network"): 40_000},
+            {"cpu": "in company only", "network": "in company only"},
+        ),
+        (
+            {("disk",): 40_000, ("memory",): 40_000, ("disk", "memory"): -40_000},
+            {"disk": "causes it alone", "memory": "causes it alone"},
+        ),
+        ({("disk",): 40_000, ("cpu",): 10_000}, {"disk": "causes it alone, not without it"}),
+    ],
+)
+def test_planted_causes_of_exact_counts_are_named(causes: Causes, expected: dict[str, str]) -> None:
+    """Also where what a cause adds differs by a tenth between the blocks."""
+    rest = dict.fromkeys(PARTS, "not its cause")
+    for factor in (lambda block: 1.0, lambda block: 1.0 + block / 40):
+        case = exactly(counts(causes, factor))
+        assert verdicts(case) == rest | expected
+        assert (case.reason, case.lost, case.none) == ("", 0, 1000)
+    assert case.all == 1000 + 1.075 * sum(causes.values())
+    for part in case.parts:
+        alone = [r.max or 0 for r in counts(causes, factor) if r.load == EXACT.alone[part.part]]
+        without = [r.max or 0 for r in counts(causes, factor) if r.load == EXACT.without[part.part]]
+        assert (part.largest_alone, part.largest_without) == (max(alone), max(without))
+
+
+def test_what_differs_between_blocks_is_undetermined() -> None:
+    """A part reaches half alone in three blocks of four; a load that one block does not raise."""
+    alone = [r.case for r in counts({}) if r.load == EXACT.alone["disk"]]
+    measured = counts({("disk",): 40_000})
+    measured[alone[2] - 1] = structs.replace(measured[alone[2] - 1], max=9000.0)
+    assert verdicts(exactly(measured))["disk"] == "not without it"
+    whole = [r.case for r in counts({}) if r.load == "heavy"]
+    measured[whole[1] - 1] = structs.replace(measured[whole[1] - 1], max=1000.0)
+    case = exactly(measured)
+    assert case.reason == "load heavy as a whole does not raise it in every block"
+    assert set(verdicts(case).values()) == {"undetermined"}
+
+
+def test_an_exact_verdict_is_that_of_any_blocks() -> None:
+    """Brute force: what all choices of a block for each arrangement agree on."""
+    chance = random.Random(5)
+    decided = 0
+    for _ in range(300):
+        size = chance.choice([1.0, 1.2, 3.0])
+        values = {
+            load: [base * chance.uniform(1, size) for _ in range(EXACT.blocks)]
+            for load in arrangements(EXACT)
+            for base in [chance.choice([10.0, 50.0, 100.0])]
+        }
+        taken = {load: iter(series) for load, series in values.items()}
+        case = exactly([structs.replace(r, max=next(taken[r.load])) for r in counts({})])
+        none, every = values[NONE], values["heavy"]
+        raised = all(a > n for a in every for n in none)
+        for part in case.parts:
+            halves = [(a + n) / 2 for a in every for n in none]
+            alone = {p >= half for p in values[EXACT.alone[part.part]] for half in halves}
+            falls = {w <= half for w in values[EXACT.without[part.part]] for half in halves}
+            flags = agreed(alone), agreed(falls)
+            assert part.verdict == (OF_FLAGS[flags] if raised else "undetermined")
+            decided += raised and None not in flags
+    assert decided > 300
+
+
+def agreed(answers: set[bool]) -> bool | None:
+    return answers.pop() if len(answers) == 1 else None
+
+
+OF_FLAGS = {
+    (True, True): "causes it alone, not without it", (True, False): "causes it alone",
+    (True, None): "causes it alone", (None, True): "not without it",
+    (False, True): "in company only", (False, False): "not its cause",
+    (False, None): "undetermined", (None, False): "undetermined", (None, None): "undetermined",
+}  # fmt: skip
+
+
+def test_an_exact_ratio_spans_those_of_any_two_blocks() -> None:
+    case = exactly(counts({("disk",): 4000}, lambda block: 1.0 + block / 4))
+    assert case.whole == Ratio(value=8.0, low=5.0, high=8.0)
+    (disk,) = (part for part in case.parts if part.part == "disk")
+    assert disk.alone == disk.needed == case.whole
+
+
+def test_a_single_block_has_no_exact_verdict() -> None:
+    measured = counts({("disk",): 40_000})
+    few = [structs.replace(r, status="failed") if r.load == "heavy" and r.case > 16 else r
+           for r in measured]  # fmt: skip
+    case = exactly(few)
+    assert case.lost == 3
+    assert case.reason == "fewer than 2 valid results under load heavy"
+    alone = EXACT.alone["disk"]
+    few = [structs.replace(r, status="failed", unit="ns") if r.load == alone and r.case > 16 else r
+           for r in measured]  # fmt: skip
+    assert verdicts(exactly(few))["disk"] == "not without it"
+
+
+def test_counts_are_exact_whatever_the_first_measurement_came_to() -> None:
+    """What failed has no unit of its own."""
+    measured = counts({("disk",): 40_000})
+    failed = [structs.replace(r, status="failed", n=0, unit="ns") for r in measured[:1]]
+    case = exactly(failed + measured[1:])
+    assert (case.unit, case.lost) == ("instructions", 1)
+    assert verdicts(case)["disk"] == "causes it alone, not without it"
+
+
+def test_exact_counts_are_of_few_blocks_in_an_order_that_repeats() -> None:
+    assert EXACT.blocks == len(EXACT.order) == PHASES == 4
+    assert design(["heavy"], LOADS, "another", exact=True) == EXACT
+    assert design(["heavy:cpu=off"], LOADS, "a run", exact=True).order != EXACT.order
+    assert len({tuple(block) for block in EXACT.order}) == PHASES
 
 
 def test_values_that_have_no_ratio_are_named() -> None:

@@ -15,7 +15,7 @@ from rtstone.documents.case_name import case_names
 from rtstone.documents.run import Run
 from rtstone.report.parts.model import Block, Cell, Finding, Findings, Notes, Section, Table
 from rtstone.summary import COLUMNS
-from rtstone.units import counted, quantity, rounded
+from rtstone.units import count, counted, quantity, rounded
 
 _SHORT: dict[Verdict, str] = {
     "causes it alone": "alone",
@@ -55,8 +55,12 @@ def matrix(run: Run) -> list[Block]:
     arrangements = len(design.order[0])
     how = (
         f"{counted(design.blocks, 'block')} of {arrangements} arrangements of load {design.load} "
-        f"in random order (seed {design.seed}); all verdicts of a row hold together with 95%."
+        f"in random order (seed {design.seed}); "
     )
+    if any(case.exact for case in design.cases):
+        how += "exact: a verdict holds whichever blocks are compared, and for no others."
+    else:
+        how += "all verdicts of a row hold together with 95%."
     columns = ["case", *design.parts]
     return [
         Table(columns, rows, narrow=True, texts=tuple(range(1, len(columns)))),
@@ -72,12 +76,22 @@ def ratios(run: Run) -> list[Block]:
     columns = ["part", "alone, over no load", "all, over all but it", "verdict"]
     blocks: list[Block] = []
     for case, label in zip(design.cases, _labels(run, design), strict=True):
+        heads = (
+            ["part", "alone", *columns[1:2], "without it", *columns[2:]] if case.exact else columns
+        )
         rows: list[Sequence[str | Cell]] = [
-            [part.part, _ratio(part.alone), _ratio(part.needed), part.verdict]
-            for part in case.parts
+            [*_cells(part, case), part.verdict] for part in case.parts
         ]
-        blocks.append(Table(columns, rows, title=label, texts=(1, 2, 3)))
+        blocks.append(Table(heads, rows, title=label, texts=tuple(range(1, len(heads)))))
     return blocks
+
+
+def _cells(part: PartEffect, case: AttributedCase) -> list[str]:
+    """Return what a part does, and goes without it: ratios, and the counts that are exact."""
+    alone, needed = _ratio(part.alone), _ratio(part.needed)
+    if not case.exact:
+        return [part.part, alone, needed]
+    return [part.part, _count(part.largest_alone), alone, _count(part.largest_without), needed]
 
 
 def section(run: Run, key: str) -> Section | None:
@@ -86,8 +100,14 @@ def section(run: Run, key: str) -> Section | None:
         return None
     text = (
         "Which part of the load causes the worst case: each alone, each left out, all, and none, "
-        "in blocks of random order. A ratio is the median over all pairs of measurements, with an "
-        "interval of the rank-sum test."
+        "in blocks of random order. "
+    )
+    text += (
+        "Counts are the largest of the blocks, and a ratio is that of the largest, with the least "
+        "and the largest of any two blocks."
+        if all(case.exact for case in run.attribution.cases)
+        else "A ratio is the median over all pairs of measurements, with an interval of the "
+        "rank-sum test."
     )
     blocks: list[Block] = [Findings(findings(run)), *matrix(run), *ratios(run)]
     return Section(f"{key}-apart", "Parts of the load", blocks, text)
@@ -104,21 +124,63 @@ def _labels(run: Run, design: Attribution) -> Iterator[str]:
 def _sentence(design: Attribution, case: AttributedCase) -> str:
     if case.none is None or case.all is None:
         return f"undetermined: {case.reason}{_lost(case)}"
+    if case.exact and not case.reason:
+        return f"{_exact(design, case)}{_lost(case)}"
     all_, none = quantity(case.all, case.unit), quantity(case.none, case.unit)
     text = "worst case " if case.statistic == "max" else ""
     text += f"{all_} with all parts, {none} without load"
     text += f" ({_ratio(case.whole)})" if case.whole else ""
     if case.reason:
         return f"{text}; undetermined: {case.reason}{_lost(case)}"
+    return f"{'; '.join([text, *_grouped(case.parts)])}{_lost(case)}"
+
+
+def _grouped(parts: Sequence[PartEffect]) -> list[str]:
+    """Return the names of the parts of each verdict."""
     by_verdict: dict[Verdict, list[PartEffect]] = {}
-    for part in case.parts:
+    for part in parts:
         by_verdict.setdefault(part.verdict, []).append(part)
-    said = [
+    return [
         f"{', '.join(part.part for part in by_verdict[verdict])}: {verdict}"
         for verdict in _SHORT
         if verdict in by_verdict
     ]
-    return f"{text}; {'; '.join(said)}{_lost(case)}"
+
+
+_SAID: dict[Verdict, str] = {
+    "causes it alone, not without it":
+        "{part} alone makes {worst} ({alone} of {all} instructions; without it {without})",
+    "causes it alone":
+        "{part} alone makes {worst} ({alone} of {all} instructions), and others do without it "
+        "({without})",
+    "in company only":
+        "without {part} {worst} falls ({without} of {all} instructions), though alone it does not "
+        "make it ({alone})",
+    "not without it":
+        "without {part} {worst} falls ({without} of {all} instructions; alone {alone})",
+}  # fmt: skip
+
+
+def _exact(design: Attribution, case: AttributedCase) -> str:
+    """Return the sentence of a case of exact counts: the parts that make it, with their counts."""
+    worst = "the worst case" if case.statistic == "max" else COLUMNS[case.statistic]
+    guilty = [part for verdict in _SAID for part in case.parts if part.verdict == verdict]
+    said = [
+        _SAID[part.verdict].format(
+            part=part.part, worst=worst, all=_count(case.all), alone=_count(part.largest_alone),
+            without=_count(part.largest_without),
+        )
+        for part in guilty
+    ]  # fmt: skip
+    if not guilty:
+        said = [f"no part is shown to make {worst} ({_count(case.all)} instructions with all)"]
+    said.append(f"without load {_count(case.none)}")
+    said += _grouped([part for part in case.parts if part not in guilty])
+    return f"{'; '.join(said)}; exact for these {counted(design.blocks, 'block')}"
+
+
+def _count(value: float | None) -> str:
+    return "unknown" if value is None else count(value)
 
 
 def _lost(case: AttributedCase) -> str:
