@@ -11,7 +11,7 @@ from msgspec import structs
 from rtstone.cli.causes import cause_of_worst
 from rtstone.cli.measuring import listener_for, report_error
 from rtstone.cli.output import print_document
-from rtstone.cli.parameters import TARGET, Names, Word, choice
+from rtstone.cli.parameters import RUN, TARGET, Names, Word, choice
 from rtstone.cli.progress import working
 from rtstone.cli.streams import maybe_unread, say
 from rtstone.documents.provocation import (
@@ -23,12 +23,14 @@ from rtstone.documents.provocation import (
     supported,
 )
 from rtstone.documents.run import LOCAL, Run
-from rtstone.errors import Inconclusive, Interrupted, RtstoneError, Unfit
+from rtstone.errors import Inconclusive, Interrupted, RtstoneError, Unfit, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.measure.actions import ACTIONS, CONTROL, choose, withheld
 from rtstone.measure.provocation import Measured, design, is_lab, measure
 from rtstone.printable import arguments
+from rtstone.store.explanations import explanations
 from rtstone.store.index import find as find_run
+from rtstone.store.selection import members
 from rtstone.targets import find as find_target
 from rtstone.units import counted
 
@@ -54,9 +56,19 @@ _GRANTS: dict[str, tuple[Consent, ...]] = {"shared": CONSENTS[:2], "system": CON
     "which are restored at the end, also if rtstone is killed (system).  A guest of the lab needs "
     "no consent.",
 )  # fmt: skip
+@click.option(
+    "--run", "names", multiple=True, type=RUN,
+    help="Show this stored run, of all its boots, instead of measuring.  Repeat the option to see "
+    "two systems side by side.",
+)  # fmt: skip
 @click.option("--json", is_flag=True, help="Print only the document, as JSON.")
 def command(
-    *, actions: tuple[str, ...], targets: tuple[str, ...], consent: str | None, json: bool
+    *,
+    actions: tuple[str, ...],
+    targets: tuple[str, ...],
+    consent: str | None,
+    names: tuple[str, ...],
+    json: bool,
 ) -> int:
     """Show which actions of other processes delay a wake-up, each alone beside it.
 
@@ -64,8 +76,10 @@ def command(
     is measured in blocks of random order, with controls in each; in the lab each action has a boot
     of its own, and the worst five are explained.
     """
-    specs = list(dict.fromkeys(targets)) or [LOCAL]
-    systems: list[System] = []
+    if names and (actions or targets or consent):
+        raise UsageError("--run shows stored runs as they are; leave out what else is to measure")
+    specs = [] if names else list(dict.fromkeys(targets)) or [LOCAL]
+    systems = [_stored(name) for name in names]
     error: RtstoneError | None = None
     with Interrupt() as interrupt:
         for spec in specs:
@@ -88,7 +102,7 @@ def command(
 
 def _lacking(system: System) -> Inconclusive | None:
     """Return why nothing is known of a system, None if something is."""
-    if not supported(system):
+    if system.actions and not supported(system):
         first = system.actions[0]
         return Unfit(
             f"target '{system.target}' supports none of {counted(len(system.actions), 'action')}, "
@@ -129,6 +143,30 @@ def _measured(
     if isinstance(taken.error, Interrupted) and not system.exact:
         say("what was measured until then is below")
     return system, taken.error
+
+
+def _stored(name: str) -> System:
+    """Return what a stored measurement shows, with the causes that were explained then."""
+    from rtstone.stats.provocation import stored
+
+    runs = {run.run_id: run for run in members(name)}
+    system = stored(list(runs.values()), CONTROL, ACTIONS)
+    rows = [
+        structs.replace(row, cause=_stored_cause(row, runs[row.run])) if row.run else row
+        for row in system.actions
+    ]
+    return structs.replace(system, actions=rows)
+
+
+def _stored_cause(row: Provoked, run: Run) -> str | None:
+    (worst,) = [result.worst for result in run.results if result.case == row.case]
+    try:
+        path = find_run(run.run_id)
+    except UsageError:  # a directory elsewhere, which was named by its path
+        return None
+    stored = explanations(path, run.run_id, row.case).explanations
+    of_worst = [reply for reply in stored if worst and reply.way.sample.index == worst[0].index]
+    return of_worst[0].sentence if of_worst else None
 
 
 def _explained(system: System, taken: Measured, interrupt: Interrupt) -> System:

@@ -14,15 +14,17 @@ system calls of any kind meet the timer, and is not called a delay.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
+from zlib import crc32
 
 from msgspec import structs
 
-from rtstone.documents.provocation import Levels, Outcome, Provoked, System
-from rtstone.documents.run import Result, Run
+from rtstone.documents.provocation import Action, Levels, Outcome, Provoked, System
+from rtstone.documents.run import QEMU, Result, Run
+from rtstone.errors import UsageError
 from rtstone.results.omitted import whole
 from rtstone.stats.holm import holm
 
@@ -65,6 +67,37 @@ def judged(
         actions=sorted(actions, key=_rank),
         runs=[run.run_id for run in [*controls, *runs]],
     )
+
+
+def stored(runs: Sequence[Run], control: Action, actions: Collection[Action]) -> System:
+    """Return what stored runs of one system show, as ``judged`` does: those of one measurement.
+
+    ``actions``: the catalogue, which says what each load does.  Raises UsageError for runs of
+    anything else.
+    """
+    named = {action.load: action for action in actions}
+    first = runs[0]
+    loads = [result.load for run in runs for result in run.results]
+    alien = next((load for load in loads if load not in {*named, control.load}), None)
+    if alien is not None or control.load not in loads:
+        lacks = f"its load {alien} is none of its actions" if alien else "it has no controls"
+        raise UsageError(f"run {first.run_id} is none of `rtstone provoke`: {lacks}")
+    exact = first.target.name.startswith(QEMU)
+    controls = [run for run in runs if {result.load for result in run.results} == {control.load}]
+    if not exact:
+        controls = []
+    beside = [run for run in runs if run not in controls]
+    counts = Counter(result.load for run in beside for result in run.results)
+    n_control = counts.pop(control.load, 0)
+    blocks = 1 if exact else max(counts.values(), default=1)
+    system = System(
+        target=(beside or controls)[0].target.name, unit="", exact=exact,
+        single_cpu=exact or str(first.conditions.get("cpu.online", "")).isdecimal(), blocks=blocks,
+        controls=len(controls) if exact else max(n_control // blocks, 1),
+        seed=crc32((first.session or first.run_id).encode()), control=None, runs=[],
+        actions=[Provoked(action=named[load], outcome="failed") for load in counts],
+    )  # fmt: skip
+    return judged(system, control.load, beside, controls)
 
 
 def _by_load(runs: Sequence[Run]) -> Mapping[str, list[_Placed]]:

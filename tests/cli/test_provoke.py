@@ -12,7 +12,7 @@ from rich.console import Console
 
 from rtstone.cli import provoke
 from rtstone.documents.provocation import Provocation, Provoked
-from rtstone.documents.run import Result
+from rtstone.documents.run import Result, Run
 from rtstone.measure import provocation
 from rtstone.measure.actions import BY_NAME, CONTROL
 from rtstone.measure.provocation import Design, Measured
@@ -21,7 +21,7 @@ from rtstone.stats.provocation import judged
 from rtstone.store.index import find
 from rtstone.store.rundir import load
 from tests.conftest import Cli
-from tests.stats.test_provocation import refused, result, run, system
+from tests.stats.test_provocation import boots, refused, result, run, system
 
 
 @pytest.mark.parametrize(
@@ -105,6 +105,49 @@ def planted(unit: str) -> Provocation:
         for name, p99 in zip(names[:4], (100_000, 1_900_000, 8000, 7000), strict=True):
             results.append(result(len(results), BY_NAME[name].load, p99, unit=unit))
     return Provocation(systems=[judged(design, CONTROL.load, [run(results)])] * 2)
+
+
+def test_two_stored_runs_stand_side_by_side(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["forks", "herd", "locks"]
+
+    def measured(name: str) -> list[Run]:
+        worst = {"stock": (200_000.0, 90_000.0, 9000.0), "rt": (10_000.0, 20_000.0, 9000.0)}[name]
+        loads = [BY_NAME[action].load for action in names]
+        renamed = dict(zip([f"load{n}" for n in range(len(names))], loads, strict=True))
+        return [
+            structs.replace(boot, results=[
+                structs.replace(entry, load=renamed.get(entry.load, entry.load))
+                for entry in boot.results
+            ])
+            for boot in boots(worst, f"qemu:{name}")
+        ]  # fmt: skip
+
+    monkeypatch.setattr(provoke, "members", measured)
+    done = cli("provoke", "--run", "stock", "--run", "rt")
+    assert done.status == 0
+    head, table, *_ = done.out.split("\n\n")
+    assert " ".join(head.split()) == (
+        "on qemu:stock avoid these two: forks, herd; 2 of 3 actions delay the wake-up beyond the "
+        "controls on qemu:rt avoid this one: herd; 1 of 3 actions delays the wake-up beyond the "
+        "controls qemu:rt against qemu:stock: of 3 actions 2 delayed it beyond the controls: 1 "
+        "gone (forks), 1 left (herd)"
+    )
+    rows = {line.split()[0]: line.split()[1:] for line in table.splitlines()[1:]}
+    assert rows == {
+        "forks": ["200", "k", "!", "10.0", "k", "20"],
+        "herd": ["90.0", "k", "!", "20.0", "k", "!", "4.5"],
+        "locks": ["9.00", "k", "9.00", "k", "1"],
+        "controls": ["8.00", "k", "8.00", "k", "1"],
+    }  # fmt: skip
+    both = cli("provoke", "--run", "stock", "--run", "rt", "--json").document["systems"]
+    assert [each["target"] for each in both] == ["qemu:stock", "qemu:rt"]
+    assert [row["outcome"] for row in both[1]["actions"]] == ["beyond", "within", "within"]
+
+
+def test_a_stored_run_leaves_nothing_to_choose(cli: Cli) -> None:
+    done = cli("provoke", "herd", "--run", "last")
+    assert (done.status, done.out) == (2, "")
+    assert "--run shows stored runs as they are; leave out what else is to measure" in done.says
 
 
 @pytest.mark.parametrize("unit", ["ns", "instructions"])

@@ -6,16 +6,18 @@ import itertools
 from collections.abc import Sequence
 from random import Random
 from statistics import median
+from zlib import crc32
 
 import pytest
 from msgspec import structs
 
 from rtstone.documents.provocation import Action, Provoked, System
 from rtstone.documents.run import Result, Run, Target
+from rtstone.errors import UsageError
 from rtstone.measure.provocation import BLOCKS, CONTROLS
-from rtstone.report.provocation.text import answer
+from rtstone.report.provocation.text import against, answer
 from rtstone.stats import provocation
-from rtstone.stats.provocation import chance, judged
+from rtstone.stats.provocation import chance, judged, stored
 from rtstone.wire.records import Rate
 from tests.chance import followed
 
@@ -163,6 +165,71 @@ def test_a_drift_between_blocks_decides_nothing() -> None:
     assert (row.outcome, row.ratio) == ("within", 1)
     assert row.p is not None
     assert row.p > 0.3
+
+
+CATALOGUE = [action(n) for n in range(MANY)]
+COMPUTES = Action(name="spin", load=CONTROL, consent="own", meanwhile="a process computes")
+
+
+def boots(worst: Sequence[float], target: str = "qemu:linux-6.1") -> list[Run]:
+    """Return the runs of a session of the lab: controls, and actions with these worst wake-ups."""
+    loads = [CONTROL] * CONTROLS + [f"load{n}" for n in range(len(worst))]
+    values = [8000.0 - n for n in range(CONTROLS)] + list(worst)
+    return [
+        structs.replace(
+            run([result(1, load, 5000, worst=value, unit="instructions")], f"session-{n + 1:02}"),
+            session="session",
+            target=Target(name=f"{target}+seed={n + 1}" if 0 < n < CONTROLS else target),
+        )
+        for n, (load, value) in enumerate(zip(loads, values, strict=True))
+    ]  # fmt: skip
+
+
+def test_a_stored_run_of_a_machine_shows_what_it_showed() -> None:
+    """The design follows from the results: blocks, controls, seed and actions."""
+    effects = [1.0, 40.0, 1.0]
+    measured = machine(Random(4), effects)
+    design = structs.replace(system(3), seed=crc32(b"run-1"))
+    assert stored([measured], COMPUTES, CATALOGUE) == judged(design, CONTROL, [measured])
+    assert beyond(stored([measured], COMPUTES, CATALOGUE)) == {"a1"}
+    alone = structs.replace(measured, conditions={"cpu.online": "0"})
+    assert stored([alone], COMPUTES, CATALOGUE).single_cpu
+
+
+def test_stored_boots_of_the_lab_show_what_they_showed() -> None:
+    runs = boots([100_000.0, 9000.0])
+    design = structs.replace(
+        system(2, exact=True, blocks=1), target="qemu:linux-6.1", seed=crc32(b"session"),
+        single_cpu=True,
+    )  # fmt: skip
+    judgement = stored(runs, COMPUTES, CATALOGUE)
+    assert judgement == judged(design, CONTROL, runs[CONTROLS:], runs[:CONTROLS])
+    assert beyond(judgement) == {"a0"}
+
+
+@pytest.mark.parametrize(
+    ("loads", "says"),
+    [
+        ([CONTROL, "heavy"], "run run-1 is none of `rtstone provoke`: its load heavy is none of"),
+        (["load0"], "run run-1 is none of `rtstone provoke`: it has no controls"),
+    ],
+)
+def test_a_run_of_something_else_is_refused(loads: list[str], says: str) -> None:
+    with pytest.raises(UsageError, match=f"^{says}"):
+        stored([run([result(n, load, 1.0) for n, load in enumerate(loads)])], COMPUTES, CATALOGUE)
+
+
+def test_what_a_system_buys_against_another_is_in_one_sentence() -> None:
+    first = stored(boots([100_000.0, 90_000.0, 80_000.0, 9000.0, 9000.0]), COMPUTES, CATALOGUE)
+    second = boots([9000.0, 90_000.0, 9000.0, 70_000.0], "qemu:linux-6.1-rt")
+    assert against(first, stored(second, COMPUTES, CATALOGUE)) == (
+        "qemu:linux-6.1-rt against qemu:linux-6.1: of 4 actions 3 delayed it beyond the controls: "
+        "2 gone (a0, a2), 1 left (a1), 1 new (a3)"
+    )
+    calm = stored(boots([9000.0]), COMPUTES, CATALOGUE)
+    assert against(calm, calm).endswith(
+        ": of 1 action none delays the wake-up beyond the controls on either"
+    )
 
 
 def test_what_did_nothing_is_not_called_harmless() -> None:

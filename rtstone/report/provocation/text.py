@@ -32,7 +32,7 @@ def answer(system: System) -> str:
     """Return what one system's user wants to know, in a sentence."""
     beyond = [row for row in system.actions if row.outcome == "beyond"]
     ran = [row for row in system.actions if row.levels is not None]
-    if not supported(system):
+    if system.actions and not supported(system):
         return (
             f"undetermined on {system.target}: it supports none of "
             f"{counted(len(system.actions), 'action')}"
@@ -58,10 +58,41 @@ def answer(system: System) -> str:
     )
 
 
+def against(first: System, second: System) -> str:
+    """Return which delays of a system are gone on another, are left there, or are new."""
+    rows = {row.action.name: row for row in second.actions if row.levels is not None}
+    pairs = [
+        (row.outcome == "beyond", rows[row.action.name].outcome == "beyond", row.action.name)
+        for row in first.actions
+        if row.levels is not None and row.action.name in rows
+    ]
+    gone, left, new = (
+        [name for *delays, name in pairs if delays == kind]
+        for kind in ([True, False], [True, True], [False, True])
+    )
+    lost = "gone" if first.exact and second.exact else "not shown"
+    parts = [
+        f"{len(names)} {word} ({_listed(names)})"
+        for names, word in ((gone, lost), (left, "left"), (new, "new"))
+        if names
+    ]
+    head = f"{second.target} against {first.target}: of {counted(len(pairs), 'action')}"
+    if not parts:
+        return f"{head} none delays the wake-up beyond the controls on either"
+    return f"{head} {len(gone) + len(left)} delayed it beyond the controls: {', '.join(parts)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    rest = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {rest} more" if rest > 0 else "")
+
+
 def provocation_lines(provocation: Provocation, width: int) -> Iterator[RenderableType]:
     """Yield the document for a terminal of a width."""
     for system in provocation.systems:
         yield from sentences(Text(answer(system), style="bold"), width)
+    if len(provocation.systems) == 2:
+        yield from sentences(Text(against(*provocation.systems), style="bold"), width)
     if len(provocation.systems) > 1:
         yield ""
         yield rich_table(_beside(provocation.systems))
@@ -149,7 +180,26 @@ def _beside(systems: Sequence[System]) -> Table:
     controls = [Provoked(action=row.action, outcome="within", levels=system.control)
                 for system in systems for row in system.actions[:1]]  # fmt: skip
     rows.append(["controls", *map(_level, controls, systems)])
-    return Table(["action", *(system.target for system in systems)], rows)
+    columns = ["action", *(system.target for system in systems)]
+    if len(systems) == 2 and len({(system.unit, system.exact) for system in systems}) == 1:
+        values = [{name: _decisive(row.levels, system) for name, row in rows.items()}
+                  | {"controls": _decisive(system.control, system)}
+                  for rows, system in zip(by_name, systems, strict=True)]  # fmt: skip
+        rows = [[*row, _times(*(each.get(str(row[0])) for each in values))] for row in rows]
+        columns.append("times")
+    return Table(columns, rows)
+
+
+def _times(first: float | None, second: float | None) -> str:
+    """Return how many times as late a wake-up is on the first of two systems."""
+    return rounded(first / second) if first and second else ""
+
+
+def _decisive(levels: Levels | None, system: System) -> float | None:
+    """Return the statistic by which a system is ranked."""
+    if levels is None:
+        return None
+    return levels.max if system.exact else levels.p99
 
 
 def _level(row: Provoked | None, system: System) -> str:
@@ -157,7 +207,7 @@ def _level(row: Provoked | None, system: System) -> str:
         return ""
     if row.levels is None:
         return _VERDICTS[row.outcome]
-    value = row.levels.max if system.exact else row.levels.p99
+    value = _decisive(row.levels, system)
     mark = " !" if row.outcome == "beyond" else ""
     return f"{_short(value, system.unit)}{mark}"
 
