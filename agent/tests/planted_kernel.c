@@ -16,6 +16,7 @@
 static const char *const group_files[] = {"memory.max", "cgroup.procs", "cgroup.kill"};
 #define FILES (sizeof group_files / sizeof group_files[0])
 
+/* NOLINTBEGIN(misc-use-internal-linkage): the linker makes other files call them */
 int __wrap_adjtimex(struct timex *t);
 int __real_mount(const char *source, const char *target, const char *type, unsigned long flags,
                  const void *data);
@@ -25,6 +26,7 @@ int __real_mkdirat(int dir, const char *name, mode_t mode);
 int __wrap_mkdirat(int dir, const char *name, mode_t mode);
 int __real_unlinkat(int dir, const char *name, int flags);
 int __wrap_unlinkat(int dir, const char *name, int flags);
+/* NOLINTEND(misc-use-internal-linkage) */
 
 static void planted(char *path, size_t size, const char *name)
 {

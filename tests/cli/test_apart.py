@@ -68,13 +68,13 @@ def test_exact_counts_have_facts_and_no_intervals(cli: Cli, target: list[str]) -
     run = structs.replace(run, attribution=design, results=counts)
     post, attempt = (finding.text for finding in findings(run))
     assert post == (
-        "disk alone makes the worst case (41 000 of 41 000 instructions; without it 1 000); "
-        "without load 1 000; cpu, interrupt, network, syscall, memory, search: not its cause; "
-        "exact for these 8 blocks"
+        "disk alone makes the worst case (41 000 instructions; all parts 41 000, all but it "
+        "1 000); without load 1 000; cpu, interrupt, network, syscall, memory, search: not its "
+        "cause; exact for these 8 blocks"
     )
     assert attempt.startswith(
-        "without cpu the worst case falls (1 000 of 10 000 instructions), though alone it does "
-        "not make it (1 000); without network the worst case falls "
+        "cpu makes the worst case in company only (1 000 instructions; all parts 10 000, all but "
+        "it 1 000); network makes the worst case in company only "
     )
     narrow = Console(width=80, file=StringIO())
     narrow.print(*brief(evaluate_run(run), 80), sep="\n")

@@ -148,17 +148,11 @@ def _grouped(parts: Sequence[PartEffect]) -> list[str]:
 
 
 _SAID: dict[Verdict, str] = {
-    "causes it alone, not without it":
-        "{part} alone makes {worst} ({alone} of {all} instructions; without it {without})",
-    "causes it alone":
-        "{part} alone makes {worst} ({alone} of {all} instructions), and others do without it "
-        "({without})",
-    "in company only":
-        "without {part} {worst} falls ({without} of {all} instructions), though alone it does not "
-        "make it ({alone})",
-    "not without it":
-        "without {part} {worst} falls ({without} of {all} instructions; alone {alone})",
-}  # fmt: skip
+    "causes it alone, not without it": "{part} alone makes {worst}",
+    "causes it alone": "{part} alone makes {worst}, and others do without it",
+    "in company only": "{part} makes {worst} in company only",
+    "not without it": "{worst} falls without {part}",
+}
 
 
 def _exact(design: Attribution, case: AttributedCase) -> str:
@@ -166,12 +160,11 @@ def _exact(design: Attribution, case: AttributedCase) -> str:
     worst = "the worst case" if case.statistic == "max" else COLUMNS[case.statistic]
     guilty = [part for verdict in _SAID for part in case.parts if part.verdict == verdict]
     said = [
-        _SAID[part.verdict].format(
-            part=part.part, worst=worst, all=_count(case.all), alone=_count(part.largest_alone),
-            without=_count(part.largest_without),
-        )
+        f"{_SAID[part.verdict].format(part=part.part, worst=worst)} "
+        f"({_count(part.largest_alone)} instructions; all parts {_count(case.all)}, all but it "
+        f"{_count(part.largest_without)})"
         for part in guilty
-    ]  # fmt: skip
+    ]
     if not guilty:
         said = [f"no part is shown to make {worst} ({_count(case.all)} instructions with all)"]
     said.append(f"without load {_count(case.none)}")
