@@ -2,8 +2,9 @@
 
 Each class is cost(n) = a + b g(n), a and b not negative, fitted by least squares of relative
 errors.  A larger class replaces a simpler one only if that misses the costs by more than
-``TOLERANCE``, and if it removes ``GAIN`` of the squared error; and growth is what remains when any
-one point is left out.  One point that keeps all others from fitting is set aside, and named.
+``TOLERANCE`` or, with noise, ``ERRORS``, and if it removes ``GAIN`` of the squared error; and
+growth is what remains when any one point is left out.  One point that keeps all others from
+fitting is set aside, and named.
 
 Where costs have noise, each n is measured once in each of several rounds, in the same order, so
 that n = 1 is a control in each.  Growth then also takes a trend over n, by the test of E. B. Page
@@ -36,6 +37,7 @@ from rtstone.stats.comparison.systems import System
 from rtstone.stats.holm import holm
 
 TOLERANCE = 0.01  # root mean square of relative errors within which a class fits
+ERRORS = 2  # standard errors of the costs within which a class fits, if that is more
 GAIN = 0.8  # share of the squared error that a larger class has to remove
 MISFIT = 0.1  # of a class that is no better than none
 LEVEL = 0.05  # chance that any of the pairs grows by noise alone
@@ -191,7 +193,7 @@ def classified(
         pair = pairs[index]
         minima = {point.n: point.minima for point in pair.points}
         points = [(float(point.n), point.cost) for point in pair.points]
-        tolerance = TOLERANCE if exact else max(TOLERANCE, 2 * _noise(minima))
+        tolerance = TOLERANCE if exact else max(TOLERANCE, ERRORS * _noise(minima))
         judgement = Judgement(fit(points, "constant")) if p > LEVEL else judge(points, tolerance)
         best, outlier = judgement
         grows = best.growth not in {"constant", "irregular"}

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rtstone.cli.growth import ROUNDS, select
 from rtstone.documents.growth import GrowthClass, GrowthPair, GrowthPoint
 from rtstone.stats import growth
 from rtstone.stats.growth import CURVES, classified, fit, judge, trend
@@ -117,6 +118,39 @@ def test_a_misfit_above_10_percent_is_irregular() -> None:
     little, much = alternating(0.095), alternating(0.105)
     assert fit(little, "constant").misfit < 0.1 < fit(much, "constant").misfit
     assert (judge(little).fit.growth, judge(much).fit.growth) == ("constant", "irregular")
+
+
+def test_with_noise_a_class_fits_within_twice_the_standard_error() -> None:
+    """Five rounds that are apart by s have a median with a standard error of 0.83 s.
+
+    They rise alike, so that the trend is certain; only the misfit is compared with the noise.
+    """
+    assert growth.ERRORS == 2
+    s = 0.01
+    error = 1.2533 * s / 0.67449 / 5**0.5
+    rounds = [1 + s * place for place in (-2, -1, 0, 1, 2)]
+
+    def rising(step: float) -> GrowthPair:
+        (judged,) = classified(
+            [pair_of_rounds({n: [1e6 * (1 + step * i) * each for each in rounds]
+                             for i, n in enumerate(SIZES)})], exact=False
+        )  # fmt: skip
+        assert judged.p is not None and judged.p < growth.LEVEL
+        return judged
+
+    step = 2 * error / 2**0.5  # as of the tolerance of 1%
+    assert (rising(0.9 * step).growth, rising(1.1 * step).growth) == ("constant", "logarithmic")
+
+
+def test_five_rounds_show_a_trend_of_four_points_among_all_pairs() -> None:
+    """With the rounds that an interval takes, three, none would be seen."""
+    pairs = sum(map(len, select([], []).values()))
+    assert (ROUNDS, pairs) == (5, 51)
+
+    def certain(rounds: int) -> float:
+        return trend([[1.0, 2.0, 3.0, 4.0]] * rounds) * pairs
+
+    assert certain(ROUNDS) < growth.LEVEL < certain(growth.ROUNDS)
 
 
 def test_how_many_points_and_rounds_it_takes() -> None:
