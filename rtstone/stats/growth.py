@@ -117,12 +117,15 @@ def judge(points: Sequence[Point], tolerance: float = TOLERANCE) -> Judgement:
             if (rest := _simplest([*points[:index], *points[index + 1 :]], tolerance)).misfit
             <= tolerance
             # What one point alone makes is no growth, however well it fits.
-            and (rest.growth == "constant" or whole.misfit > (tolerance if grows else MISFIT))
+            and (
+                rest.growth == "constant"
+                or whole.misfit > (tolerance if grows else max(MISFIT, tolerance))
+            )
         ]
         if rests:
             _, _, n, rest = min(rests)
             return Judgement(rest, n)
-    if whole.misfit > MISFIT:
+    if whole.misfit > max(MISFIT, tolerance):
         return Judgement(whole._replace(growth="irregular"))
     return Judgement(whole)
 
