@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 from msgspec import structs
@@ -61,6 +62,11 @@ _GRANTS: dict[str, tuple[Consent, ...]] = {"shared": CONSENTS[:2], "system": CON
     help="Show this stored run, of all its boots, instead of measuring.  Repeat the option to see "
     "two systems side by side.",
 )  # fmt: skip
+@click.option(
+    "--resume", type=RUN,
+    help="Go on with an interrupted measurement, named by any of its runs: the same command with "
+    "this option.",
+)  # fmt: skip
 @click.option("--json", is_flag=True, help="Print only the document, as JSON.")
 def command(
     *,
@@ -68,6 +74,7 @@ def command(
     targets: tuple[str, ...],
     consent: str | None,
     names: tuple[str, ...],
+    resume: str | None,
     json: bool,
 ) -> int:
     """Show which actions of other processes delay a wake-up, each alone beside it.
@@ -76,14 +83,18 @@ def command(
     is measured in blocks of random order, with controls in each; in the lab each action has a boot
     of its own, and the worst five are explained.
     """
-    if names and (actions or targets or consent):
+    if names and (actions or targets or consent or resume):
         raise UsageError("--run shows stored runs as they are; leave out what else is to measure")
     specs = [] if names else list(dict.fromkeys(targets)) or [LOCAL]
+    if resume and len(specs) > 1:
+        raise UsageError("--resume goes on with the measurement of one target; leave out the rest")
+    earlier = {run.run_id: run for run in members(resume)} if resume else {}
+    request = _Request(actions, consent, json, earlier)
     systems = [_stored(name) for name in names]
     error: RtstoneError | None = None
     with Interrupt() as interrupt:
         for spec in specs:
-            system, error = _measured(spec, actions, consent, interrupt, json)
+            system, error = _measured(spec, request, interrupt)
             systems.append(system)
             if error:
                 break
@@ -115,16 +126,29 @@ def _lacking(system: System) -> Inconclusive | None:
     return None
 
 
+class _Request(NamedTuple):
+    """The names of actions, the consent, and the runs of a measurement that goes on, by id."""
+
+    actions: tuple[str, ...]
+    consent: str | None
+    json: bool
+    earlier: Mapping[str, Run]
+
+
 def _measured(
-    spec: str, names: tuple[str, ...], consent: str | None, interrupt: Interrupt, json: bool
+    spec: str, request: _Request, interrupt: Interrupt
 ) -> tuple[System, RtstoneError | None]:
     """Measure a target, and return what it shows, and why it ended early if it did."""
     from rtstone.stats.provocation import judged
 
-    consents = CONSENTS if is_lab(find_target(spec)) else _GRANTS.get(consent or "", CONSENTS[:1])
+    consents = (
+        CONSENTS if is_lab(find_target(spec)) else _GRANTS.get(request.consent or "", CONSENTS[:1])
+    )
+    names, json, earlier = request.actions, request.json, request.earlier
     chosen = choose(names, consents)
     with working(f"asking {spec} what it can measure"):
-        plan = design(spec, chosen, arguments(), interrupt)
+        session = next((run.session or run.run_id for run in earlier.values()), "")
+        plan = design(spec, chosen, arguments(), interrupt, session)
     if not json or sys.stderr.isatty():
         cases = sum(len(part.plan.cases) for part in plan.parts)
         say(f"{spec}: {counted(len(chosen), 'action')}, {counted(cases, 'measurement')}")
@@ -134,14 +158,16 @@ def _measured(
             say(f"run {number} of {total}")
         return listener_for(quiet=json or total > 1)
 
-    taken = measure(plan, interrupt=interrupt, listener=listener)
+    taken = measure(plan, interrupt=interrupt, listener=listener, earlier=earlier)
     system = judged(plan.system, CONTROL.load, taken.runs, taken.controls)
     if not names:
         system = structs.replace(system, withheld=withheld(consents))
     if system.exact and taken.error is None:
         system = _explained(system, taken, interrupt)
-    if isinstance(taken.error, Interrupted) and not system.exact:
-        say("what was measured until then is below")
+    if isinstance(taken.error, Interrupted) and (taken.controls or taken.runs):
+        last = [*taken.controls, *taken.runs][-1]
+        say("what was measured until then is below; the same command with "
+            f"--resume {last.session or last.run_id} goes on with it")  # fmt: skip
     return system, taken.error
 
 

@@ -7,7 +7,7 @@ action has a run, and so a boot, of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 from zlib import crc32
@@ -24,7 +24,8 @@ from rtstone.measure.listener import Listener
 from rtstone.measure.loads import parse
 from rtstone.measure.planner import Offer, ask, draft
 from rtstone.measure.request import Request
-from rtstone.measure.start import execute
+from rtstone.measure.start import execute, resume
+from rtstone.store.index import find as find_run
 from rtstone.targets import find
 from rtstone.targets.base import Target
 
@@ -61,11 +62,16 @@ class Measured(NamedTuple):
 
 
 def design(
-    spec: str, actions: Sequence[Action], command: Sequence[str], interrupt: Interrupt
+    spec: str,
+    actions: Sequence[Action],
+    command: Sequence[str],
+    interrupt: Interrupt,
+    session: str = "",
 ) -> Design:
     """Return what is to be measured on a target, which is asked what it can do.
 
-    Raises UsageError, also for a target without load provoke, TargetError, Interrupted.
+    ``session``: of a measurement that goes on; the same actions then give the same runs.  Raises
+    UsageError, also for a target without load provoke, TargetError, Interrupted.
     """
     offer = ask(spec, interrupt)
     loads = offer.offered.loads
@@ -84,7 +90,8 @@ def design(
             continue
         measured.append(action)
     first = draft(request, offer)
-    session, seed = first.run_id, crc32(first.run_id.encode())
+    session = session or first.run_id
+    seed = crc32(session.encode())
     system = System(
         target=first.target.name, unit="", exact=lab,
         single_cpu=lab or len(offer.target.cpus()) == 1, blocks=1 if lab else BLOCKS,
@@ -135,20 +142,52 @@ def measure(
     *,
     interrupt: Interrupt,
     listener: Callable[[int, int], Listener],
+    earlier: Mapping[str, Run] | None = None,
 ) -> Measured:
     """Measure all runs; ``listener``: of run number k of n.
 
-    Ends early if interrupted, or if a target or the store fails, but not if a case does.
+    ``earlier``: stored runs of a measurement that goes on, by id.  Those that are complete are not
+    measured again.  Ends early if interrupted, or if a target or the store fails, but not if a case
+    does.  Raises UsageError if these runs are not of this design.
     """
     runs: list[Run] = []
     controls: list[Run] = []
+    earlier = earlier or {}
+    _check_same(design, earlier)
     for number, part in enumerate(design.parts, 1):
-        plan = structs.replace(part.plan, surroundings=part.target.host_conditions())
-        run, _, error = execute(
-            plan, part.target, interrupt=interrupt,
-            listener=listener(number, len(design.parts)),
-        )  # fmt: skip
+        run = earlier.get(part.plan.run_id)
+        error: RtstoneError | None = None
+        if run is None:
+            plan = structs.replace(part.plan, surroundings=part.target.host_conditions())
+            try:
+                run, _, error = execute(
+                    plan, part.target, interrupt=interrupt,
+                    listener=listener(number, len(design.parts)),
+                )  # fmt: skip
+            except RtstoneError as early:  # nothing of this run is stored
+                if not (runs or controls):
+                    raise
+                return Measured(runs, controls, early)
+        elif run.status != "complete":
+            run, _, error = resume(
+                find_run(run.run_id), interrupt=interrupt,
+                listener=listener(number, len(design.parts)),
+            )  # fmt: skip
         (controls if part.control else runs).append(run)
         if error and not isinstance(error, Inconclusive):
             return Measured(runs, controls, error)
     return Measured(runs, controls, None)
+
+
+def _check_same(design: Design, earlier: Mapping[str, Run]) -> None:
+    """Raise UsageError unless the stored runs are among those of the design, of the same agent."""
+    plans = {part.plan.run_id: part.plan for part in design.parts}
+    for name, run in earlier.items():
+        loads = {case.id: case.load for case in plans[name].cases} if name in plans else {}
+        if any(loads.get(result.case) != result.load for result in run.results) or not loads:
+            raise UsageError(
+                f"run {name} is of other actions; repeat the actions, the consent and the target "
+                "of the measurement that is to go on"
+            )
+        if run.agent is not None and plans[name].listed_by not in {None, run.agent.source}:
+            raise UsageError(f"the agent has changed since run {name}; start a new measurement")

@@ -13,6 +13,7 @@ from rich.console import Console
 from rtstone.cli import provoke
 from rtstone.documents.provocation import Provocation, Provoked
 from rtstone.documents.run import Result, Run
+from rtstone.errors import Interrupted
 from rtstone.measure import provocation
 from rtstone.measure.actions import BY_NAME, CONTROL
 from rtstone.measure.provocation import Design, Measured
@@ -142,6 +143,35 @@ def test_two_stored_runs_stand_side_by_side(cli: Cli, monkeypatch: pytest.Monkey
     both = cli("provoke", "--run", "stock", "--run", "rt", "--json").document["systems"]
     assert [each["target"] for each in both] == ["qemu:stock", "qemu:rt"]
     assert [row["outcome"] for row in both[1]["actions"]] == ["beyond", "within", "within"]
+
+
+def test_the_same_command_goes_on_with_a_session(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has the ids of the stored runs, which it hands on, and what is stored then is shown."""
+    stored = boots([100_000.0])[:-1]
+    every = boots([100_000.0])
+    row = Provoked(action=BY_NAME["herd"], outcome="failed")
+    every[-1] = structs.replace(
+        every[-1], results=[structs.replace(every[-1].results[0], load=row.action.load)]
+    )
+    sessions: list[str] = []
+
+    def design(*words: object) -> Design:
+        sessions.append(str(words[-1]))
+        return Design(structs.replace(system(0, exact=True, blocks=1), actions=[row]), [])
+
+    def measure(*_: object, earlier: dict[str, Run], **__: object) -> Measured:
+        assert list(earlier) == [boot.run_id for boot in stored]
+        return Measured(every[-1:], every[:-1], Interrupted("interrupted"))
+
+    monkeypatch.setattr(provoke, "members", lambda name: stored)
+    monkeypatch.setattr(provoke, "design", design)
+    monkeypatch.setattr(provoke, "measure", measure)
+    done = cli("provoke", "herd", "--resume", "session-03")
+    assert (done.status, sessions) == (130, ["session"])
+    assert done.out.startswith("on planted avoid this one: herd;")
+    assert "the same command with --resume session goes on with it" in done.err
+    words = ["--target", "local", "--target", "sim:solaris-8-1rt", "--resume", "session"]
+    assert cli("provoke", *words).status == 2
 
 
 def test_a_stored_run_leaves_nothing_to_choose(cli: Cli) -> None:
