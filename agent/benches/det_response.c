@@ -136,8 +136,9 @@ static const rts_bench benches[] = {
     {.id = "det.response",
      .title = RTS_SAY("Response time of a fixed piece of work"),
      .source = RTS_SAY("Obenland, table 8"),
-     .help = RTS_SAY("A block of work, calibrated to 10 ms, between two time stamps. Anything that "
-                     "takes the CPU or slows it down stretches the block."),
+     .help = RTS_SAY(
+         "A block of work, calibrated to take `block`, between two time stamps. Anything that "
+         "takes the CPU or slows it down stretches the block."),
      .params = response_param,
      .traits = RTS_RESTS,
      .samples = 1000,

@@ -123,7 +123,7 @@ static const rts_bench benches[] = {
      .title = RTS_SAY("Sleep of a given length"),
      .source = RTS_SAY("Dankwardt, part 3, figures 2-11"),
      .help =
-         RTS_SAY("Time stamp, sleep of 50 ms, time stamp; the sample is by how much the sleep "
+         RTS_SAY("Time stamp, sleep for `request`, time stamp; the sample is by how much the sleep "
                  "exceeded the request. The time stamps are of the clock that the sleep uses. "
                  "Memory is locked and prefaulted, and the priority is the highest "
                  "(env.setup). A sleep that ended early counts as negative and is in no "

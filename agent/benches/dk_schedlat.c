@@ -253,7 +253,7 @@ static const rts_bench benches[] = {
      .title = RTS_SAY("Wake-up while the kernel serves a lower-priority task"),
      .source = RTS_SAY("Dankwardt, part 2"),
      .help = RTS_SAY(
-         "A task of the highest priority wakes up every millisecond on the CPU of a lower-priority "
+         "A task of the highest priority wakes up once a `period` on the CPU of a lower-priority "
          "one that makes long kernel calls without pause; the sample is how late it runs. There is "
          "one series per kind of call, whose maximum is the longest delay. On POSIX, a process "
          "that is not real-time makes long system calls. On other systems a task one level below "

@@ -278,7 +278,7 @@ static const rts_bench benches[] = {
      .title = RTS_SAY("Delay by interrupts for a lower-priority task"),
      .source = RTS_SAY("Obenland, table 4 and figure 2; procedure of rtstone"),
      .help = RTS_SAY(
-         "A block of work of task H, calibrated to 10 ms, between two time stamps, while "
+         "A block of work of task H, calibrated to take `block`, between two time stamps, while "
          "interrupts arrive for L, which has a lower priority. What each interrupt adds to the "
          "median block is compared with what it adds to the same block of a task below L, which "
          "is its full cost; blocks of both alternate. The verdict says how much of that cost "

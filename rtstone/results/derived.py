@@ -269,7 +269,9 @@ DERIVED = {
                 "dk.guarantee",
                 "Statement of a guaranteed latency",
                 source="Dankwardt, part 2",
-                help="The shape of a guarantee that no vendor was willing to give.",
+                help="What a vendor would have to state to guarantee a latency, which the source "
+                "found none willing to do. `rtstone guarantee` states it of many runs; in a single "
+                "run this is unsupported.",
             ),
             _ALONE,
             lambda blank, _, __: _unsupported(

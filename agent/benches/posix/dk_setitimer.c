@@ -109,9 +109,10 @@ static const rts_bench benches[] = {
     {.id = "dk.setitimer",
      .title = RTS_SAY("Time between expirations of a timer"),
      .source = RTS_SAY("Dankwardt, part 1"),
-     .help = RTS_SAY(
-         "An interval timer (ITIMER_REAL) of 15 ms: from the first statement of the handler of one "
-         "SIGALRM to that of the next. Use minimum, mean and maximum, which are exact."),
+     .help =
+         RTS_SAY("An interval timer (ITIMER_REAL) of `interval`: from the first statement of the "
+                 "handler of one "
+                 "SIGALRM to that of the next. Use minimum, mean and maximum, which are exact."),
      .params = itimer_param,
      .needs = RTS_CAP_POSIX,
      .traits = RTS_OWN_SERIES,
