@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from io import StringIO
 
 import pytest
+from msgspec import structs
 from rich.console import Console
 
 from rtstone.campaign.search import ENOUGH, GENERATION, Search
@@ -89,6 +90,13 @@ def test_a_number_of_programs_is_exact_and_no_time_measures_none() -> None:
     result = search.run(None, 0.0)
     assert (result.programs, result.records, result.least) == (0, [], None)
     assert answer(result).startswith("undetermined: no program")
+
+
+def test_a_program_that_takes_longer_without_a_step_is_the_answer() -> None:
+    result, _, _ = searched(100)
+    assert result.least is not None
+    longer = structs.replace(result, least=structs.replace(result.least, longest=98_765.0))
+    assert "98.8 k instr" in answer(longer)
 
 
 def test_the_answer_comes_first_and_fits_a_terminal() -> None:

@@ -9,8 +9,6 @@ from rich.text import Text
 
 from rtstone.documents.search import Candidate, SearchResult
 from rtstone.report.parts.console import sentences
-from rtstone.report.parts.model import Table
-from rtstone.report.parts.model_terminal import rich_table
 from rtstone.units import counted, quantity
 
 
@@ -19,7 +17,8 @@ def answer(result: SearchResult) -> str:
     measured = result.programs - result.failed
     if not result.records:
         return f"undetermined: no program of actions could be measured on {result.target}"
-    record = result.records[-1]
+    longest = [each for each in (result.records[-1], result.least) if each is not None]
+    record = max(longest, key=lambda candidate: candidate.longest or 0.0)
     text = (
         f"Longest of {result.bench} on {result.target} beside {counted(measured, 'program')} of "
         f"actions: {_longest(record, result)}"
@@ -49,7 +48,11 @@ def search_lines(result: SearchResult, width: int) -> Iterator[RenderableType]:
         )  # fmt: skip
     if result.records:
         yield ""
-        yield rich_table(_records(result))
+        yield Text("Longer than all before", style="bold")
+    for record in result.records:
+        how = "bred" if record.bred else "drawn"
+        text = f"{record.number} ({how}): {_longest(record, result)}, {step_words(record)}"
+        yield from sentences(Text(text), width, "  ")
     if result.failed:
         yield from sentences(
             Text(f"{counted(result.failed, 'program')} had no result.", style="dim"), width, "  "
@@ -63,16 +66,6 @@ def search_lines(result: SearchResult, width: int) -> Iterator[RenderableType]:
             ),
             width,
         )
-
-
-def _records(result: SearchResult) -> Table:
-    rows = [
-        [str(record.number), _longest(record, result), "bred" if record.bred else "drawn",
-         step_words(record)]
-        for record in result.records
-    ]  # fmt: skip
-    title = "Longer than all before"
-    return Table(["program", "longest", "how", "steps"], rows, title, texts=(2, 3))
 
 
 def step_words(candidate: Candidate) -> str:
