@@ -51,7 +51,7 @@ static bool memory_step(rts_worker *w, void *state)
     rts_free(*slot);
     *slot = rts_malloc(size);
     if (!*slot) {
-        rts_worker_failed(w, "no memory for a block of %u bytes", (unsigned)size);
+        rts_worker_unsupported(w, "no memory for a block of %u bytes", (unsigned)size);
         return false;
     }
     *(volatile char *)*slot = 1;

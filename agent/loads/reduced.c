@@ -38,6 +38,15 @@ typedef struct objects {
     rts_queue queue;
 } objects;
 
+/* Records that a call failed: what the system lacks, or has no room for, is unsupported. */
+static void call_failed(rts_worker *w, const char *failure, int err)
+{
+    if (rts_port_is_limit(err))
+        rts_worker_unsupported(w, "%s: %s", failure, rts_port_strerror(err));
+    else
+        rts_worker_failed(w, "%s: %s", failure, rts_port_strerror(err));
+}
+
 /* Makes each non-blocking call once; the second try finds the semaphore taken. */
 static bool call_step(rts_worker *w, void *state)
 {
@@ -51,7 +60,7 @@ static bool call_step(rts_worker *w, void *state)
     err = err ? err : rts_queue_send(&o->queue, message);
     err = err ? err : rts_queue_receive(&o->queue, message);
     if (err)
-        rts_worker_failed(w, "a call of the kernel failed: %s", rts_port_strerror(err));
+        call_failed(w, "a call of the kernel failed", err);
     else if (!taken || message[0] != 1)
         rts_worker_failed(w, "a call of the kernel did not do what it has to");
     return !w->why[0];
@@ -73,8 +82,7 @@ static void run_syscall(rts_worker *w)
     err = err ? err : create_mutex(&o.mutex);
     err = err ? err : rts_queue_create(&o.queue, 1, MESSAGE, RTS_SEMS_MAX);
     if (err) {
-        rts_worker_failed(w, "cannot create a semaphore, a mutex and a queue: %s",
-                          rts_port_strerror(err));
+        call_failed(w, "cannot create a semaphore, a mutex and a queue", err);
         return;
     }
     rts_load_bursts(w, &(rts_burst){.step = call_step}, &o, 2);
@@ -108,7 +116,7 @@ static void run_interrupt(rts_worker *w)
     const uint64_t period = RTS_NS_PER_S / INTERRUPTS;
     int err = rts_irq_open(&irq, 0, handler, w);
     if (err) {
-        rts_worker_failed(w, "cannot have an interrupt: %s", rts_port_strerror(err));
+        call_failed(w, "cannot have an interrupt", err);
         return;
     }
     for (rts_ns next = rts_time_ns(); !err && rts_load_goes_on(w);) {
@@ -122,7 +130,7 @@ static void run_interrupt(rts_worker *w)
         err = rts_irq_raise(&irq);
     }
     if (err)
-        rts_worker_failed(w, "cannot raise an interrupt: %s", rts_port_strerror(err));
+        call_failed(w, "cannot raise an interrupt", err);
     rts_irq_close(&irq);
 }
 

@@ -357,6 +357,18 @@ def test_a_load_that_was_silenced_goes_on_when_its_periods_do(emulate: Run) -> N
     assert all(count < 10_000 for count in missed.values()), missed
 
 
+@pytest.mark.usefixtures("thorough")
+def test_a_load_without_memory_for_it_is_unsupported(emulate: Run, board: str) -> None:
+    """Eight blocks of up to 64 KiB are more than the heap of a Cortex-M, and less than others'."""
+    records, _, _ = emulate(["load heavy/reduced block=65536", "case 1 null samples=5"])
+    (loaded,) = pick(records, "loaded")
+    if board.startswith("freertos-m"):
+        assert loaded["status"] == "unsupported"
+        assert loaded["reason"].startswith("component memory: no memory for a block of ")
+    else:
+        assert loaded["status"] == "ok"
+
+
 @pytest.mark.parametrize("fault", ["fault", "deep"])
 def test_a_fault_is_one_line_and_a_status(emulate: Run, fault: str) -> None:
     records, output, status = emulate([f"case 1 bad.{fault}"], image="bad_cases.elf")
