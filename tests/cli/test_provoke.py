@@ -59,6 +59,13 @@ def test_blocks_hold_each_action_once_and_the_controls(
             CONTROL.load: 2, BY_NAME["pipes"].load: 1, BY_NAME["signals"].load: 1
         }  # fmt: skip
     assert done.status in {0, 3}, done.err  # 3: on a busy machine an action may not get the CPU
+    stored = cli("provoke", "--run", run_id, "--json")
+    (again,) = stored.document["systems"]
+    rows = [
+        sorted(each["actions"], key=lambda row: row["action"]["name"]) for each in (part, again)
+    ]
+    assert rows[0] == rows[1]
+    assert {**part, "actions": []} == {**again, "actions": []}
 
 
 def test_a_target_that_supports_no_action_ends_with_3(
