@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @click.option(
     "--limit", "limits", multiple=True, metavar="'BENCH p999<=100us'",
     help="A limit without a file, as in a budget; repeat the option for several.  'sections "
-    "KIND<=N' limits what `rtstone sections` finds.  Without any of "
+    "KIND<=N' and 'sections bound<=N' limit what `rtstone sections` finds.  Without any of "
     "these options the run is checked against the --limit that it was measured with.",
 )  # fmt: skip
 @click.option(

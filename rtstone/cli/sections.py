@@ -11,7 +11,8 @@ from rtstone.cli.output import print_document
 from rtstone.cli.parameters import BENCH, RUN
 from rtstone.cli.progress import working
 from rtstone.documents.run import Run
-from rtstone.documents.sections import SectionsOfRun
+from rtstone.documents.sections import SectionsOfRun, defects
+from rtstone.errors import Inconclusive
 from rtstone.interrupt import Interrupt
 from rtstone.printable import shown
 from rtstone.store.index import find
@@ -36,6 +37,9 @@ def command(
     emulated board, by repeating the run: with interrupts masked, with preemption off, in a critical
     section, with the scheduler suspended.  Counted are those between the first and the last sample
     of BENCH, a bench or a family of the run, chosen as `rtstone explain` does.
+
+    Of them a bound is composed of the time from when a wake-up was due until the first switch to
+    its task.  A wake-up above it, or an interrupt while they were masked, is a defect: exit code 3.
 
     All figures are of what ran: code that did not run may hold longer ones.
     """
@@ -62,9 +66,11 @@ def command(
         return
     if json:
         print_document(sections)
-        return
-    with paged(sys.stdout) as out:
-        out.print(*sections_lines(sections, document, out.width), sep="\n")
+    else:
+        with paged(sys.stdout) as out:
+            out.print(*sections_lines(sections, document, out.width), sep="\n")
+    if wrong := defects(sections):
+        raise Inconclusive(f"{'; '.join(wrong)}: a defect of rtstone, please report it")
 
 
 def _sections(path: Path, run: Run, bench: str | None, series: str | None) -> SectionsOfRun:

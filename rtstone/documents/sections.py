@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from rtstone.documents.run import Value
+from rtstone.units import counted
 from rtstone.wire.records import Natural, Number, Whole
 
 SCHEMA = "rtstone.sections/1"
@@ -55,6 +56,60 @@ class Sections(msgspec.Struct, frozen=True, kw_only=True):
     sections: list[Section]
 
 
+# What delays the first switch to a task, in the order in which it does.
+Part = Literal["timer", "blocked", "tail", "gap", "head", "interrupts"]
+PARTS: dict[Part, str] = {
+    "timer": "until the timer requests its interrupt",
+    "blocked": "while no task can be switched to",
+    "tail": "behind a switch to another task, with interrupts masked for it",
+    "gap": "until the scheduler is entered",
+    "head": "up to the switch, while no other could come",
+    "interrupts": "in interrupt handlers",
+}
+
+
+class Term(msgspec.Struct, frozen=True, kw_only=True):
+    """The longest of what delays a switch in one way, without interrupt handlers.
+
+    ``longest``: in instructions; of interrupts, all in any time as long as the bound.  ``n``: how
+    many there were.  ``added``: it is a part of the bound; of "blocked" and "tail" only the longer
+    is, of FreeRTOS the longest of these and "head".  ``begin``, ``end``, ``at``, ``stack``: as of
+    a section; empty and None where it is none.
+    """
+
+    part: Part
+    longest: Natural
+    n: Natural
+    added: bool = False
+    begin: list[str] = []
+    end: list[str] = []
+    at: Whole | None = None
+    stack: list[str] = []
+
+
+class Bound(msgspec.Struct, frozen=True, kw_only=True):
+    """A bound of the time from when a wake-up was due until the first switch to its task.
+
+    It is composed of what ran; code that did not run may be longer.  ``longest``: the bound, in
+    instructions, the sum of the ``terms`` that are added.  ``sentence``: the answer.  ``seen``: the
+    longest such time of the samples, and ``sample``: which had it; None if none has one.
+    ``switched``: samples that have one; ``running``: samples whose task ran when they were due.
+    ``above``: samples in which it was longer than the bound; any is a defect of the model or of the
+    instrument.  ``after``: the longest time from that switch to the end of a sample, which is not
+    part of the bound.
+    """
+
+    longest: Natural
+    sentence: str
+    terms: list[Term]
+    seen: Natural | None = None
+    sample: Natural | None = None
+    switched: Natural = 0
+    running: Natural = 0
+    above: Natural = 0
+    after: Natural | None = None
+
+
 class SectionsOfRun(msgspec.Struct, frozen=True, kw_only=True):
     """Every section of a case that began between its first and its last sample.
 
@@ -63,7 +118,8 @@ class SectionsOfRun(msgspec.Struct, frozen=True, kw_only=True):
     ``sentence``: the answer.  ``instructions``: from the first sample's due time to the last one's
     end.  ``max``: the largest sample.  ``interrupts``: how many came, where that was seen, and
     ``while_masked``: of these, how many came where interrupts were held to be masked; any is a
-    defect of the instrument.
+    defect of the instrument.  ``bound``: of the time until the first switch to the task;
+    ``no_bound``: why there is none.
     """
 
     schema: str = SCHEMA
@@ -81,7 +137,21 @@ class SectionsOfRun(msgspec.Struct, frozen=True, kw_only=True):
     interrupts: Natural | None = None
     while_masked: Natural = 0
     kinds: list[Sections]
+    bound: Bound | None = None
+    no_bound: str = ""
     notes: list[str] = []
+
+
+def defects(document: SectionsOfRun) -> list[str]:
+    """Return what shows that sections or their bound are wrong, a clause each."""
+    clauses = []
+    if document.while_masked:
+        came = counted(document.while_masked, "interrupt")
+        clauses.append(f"{came} came while interrupts were held to be masked")
+    if document.bound is not None and document.bound.above:
+        late = counted(document.bound.above, "wake-up")
+        clauses.append(f"{late} took longer until the first switch than the bound")
+    return clauses
 
 
 COMPARED = "rtstone.sections-compared/1"

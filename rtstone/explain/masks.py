@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from rtstone.documents.sections import Kind
 from rtstone.explain import daif
+from rtstone.explain.bound import ENTERED, WITHIN, Composition
 from rtstone.explain.elf import Elf
 from rtstone.explain.functions import Functions
 from rtstone.explain.kallsyms import ALIGNED
@@ -35,11 +36,21 @@ VECTORS = "board_vectors"
 VECTORS_BYTES = 2048
 
 
+# What loads a task's registers, and what masks interrupts by their priority, on AArch64.
+RUNNING = "pxCurrentTCB"
+RESTORING = ("vPortRestoreTaskContext", "FreeRTOS_SWI_Handler", "FreeRTOS_IRQ_Handler")
+RAISING, LOWERING = (ENTER, "uxPortSetInterruptMask"), (EXIT, "vPortClearInterruptMask")
+
+
 class Followed(NamedTuple):
-    """What the plugin is to follow: the kinds of sections, and the lines of its request."""
+    """What the plugin is to follow: the kinds of sections, and the lines of its request.
+
+    ``composition``: of the bound; None if what it needs cannot be followed.
+    """
 
     kinds: Sequence[Kind]
     lines: Sequence[Line]
+    composition: Composition | None
 
 
 def of_freertos(image: bytes, space: AddressSpace, arch: str) -> Followed:
@@ -55,14 +66,19 @@ def of_freertos(image: bytes, space: AddressSpace, arch: str) -> Followed:
         *_code("lower", functions, (EXIT, RESUME)),
         *_code("wrapper", functions, WRAPPERS),
     ]
-    if arch == "aarch64":
-        kinds.append("irqs-masked")
-        vectors = addresses[VECTORS]
-        lines += [
-            ("masks", NUMBERS["irqs-masked"], 0),
-            ("vectors", vectors, vectors + VECTORS_BYTES),
-        ]
-    return Followed(kinds, lines)
+    if arch != "aarch64":
+        return Followed(kinds, lines, None)
+    kinds.append("irqs-masked")
+    vectors = addresses[VECTORS]
+    lines += [
+        ("masks", NUMBERS["irqs-masked"], 0),
+        ("vectors", vectors, vectors + VECTORS_BYTES),
+        ("running", addresses[RUNNING], 0),
+        *_code("restore", functions, RESTORING),
+        *_code("raised", functions, RAISING),
+        *_code("lowered", functions, LOWERING),
+    ]
+    return Followed(kinds, lines, WITHIN)
 
 
 # ---- Linux on arm64 ------------------------------------------------------------------------------
@@ -75,6 +91,15 @@ WRAPPING = (
     "_raw_spin_", "_raw_read_", "_raw_write_", "arch_local_", "__local_bh_", "preempt_count_",
     "preempt_schedule", "__cond_resched", "_cond_resched",
 )  # fmt: skip
+# Steps to a switch, by their numbers in sections.c.
+SCHEDULES, PREEMPTS, ASKS, IDLES = range(4)
+STEPS = {
+    "__schedule": SCHEDULES,
+    "preempt_schedule_irq": PREEMPTS,
+    "resched_curr": ASKS,
+    "__resched_curr": ASKS,
+    "cpu_do_idle": IDLES,
+}
 POINTS = {"__schedule": 0, "cpu_do_idle": 0, "__cond_resched": 1, "_cond_resched": 1}
 STORE_32 = (0xB9000000, 0xFFFFFC00)  # str wN, [xM, #offset], and all of it but the registers
 
@@ -118,7 +143,11 @@ def of_linux(code: bytes, symbols: Functions, space: AddressSpace) -> Followed:
         kinds.insert(0, "unbroken")
         lines.append(("points", NUMBERS["unbroken"], 0))
         lines += [("point", starts[name], when) for name, when in POINTS.items() if name in starts]
-    return Followed(kinds, lines)
+    steps = {name: step for name, step in STEPS.items() if name in starts}
+    if not {SCHEDULES, ASKS, IDLES} <= set(steps.values()):
+        return Followed(kinds, lines, None)
+    lines += [("step", step, starts[name]) for name, step in steps.items()]
+    return Followed(kinds, lines, ENTERED)
 
 
 def _code(

@@ -129,8 +129,6 @@ static bool counting_totals;
 /* ---- what is written --------------------------------------------------------------------------
  */
 
-enum { ENTERED, STORED, STAMPED, RAN, TOTAL };
-
 /*
  * `count`: instructions begun before it; of TOTAL, how often.  `what`: number of the function,
  * address that was written to, address of the instruction, number of the block.
@@ -156,7 +154,7 @@ typedef struct translated {
 static FILE *records, *blocks;
 static translated *newest;
 
-static void write_record(uint64_t when, uint64_t what, uint32_t size, uint32_t kind)
+void write_record(uint64_t when, uint64_t what, uint32_t size, uint32_t kind)
 {
     const record r = {when, what, size, kind};
     fwrite(&r, sizeof r, 1, records);

@@ -38,4 +38,9 @@ typedef struct range {
 /* The instructions that were begun so far. */
 uint64_t instructions(void);
 
+enum { ENTERED, STORED, STAMPED, RAN, TOTAL, HANDLED, SWITCHED, IDLED };
+
+/* Write a record; what its members mean is in plugin.c, of the last three kinds in delays.c. */
+void write_record(uint64_t when, uint64_t what, uint32_t size, uint32_t kind);
+
 #endif

@@ -36,13 +36,16 @@ SECTION = np.dtype(
 
 
 class Kind(IntEnum):
-    """The kinds of records, as in plugin.c."""
+    """The kinds of records, as in plugin.h."""
 
     ENTERED = 0
     STORED = 1
     STAMPED = 2
     RAN = 3
     TOTAL = 4
+    HANDLED = 5
+    SWITCHED = 6
+    IDLED = 7
 
 
 class Span(NamedTuple):

@@ -21,8 +21,14 @@
  *                           lasts while a task has preemption or softirqs disabled
  *     stored VALUE MASK     the instructions that may write it
  *     points KIND -         a section lasts from one point of rescheduling to the next: entering
- * from user mode or returning to it, or... point PC CONDITION    ...this instruction; 1: if
- * interrupts and softirqs are enabled
+ *                           from user mode or returning to it, or...
+ *     point PC CONDITION    ...this instruction; 1: if interrupts and softirqs are enabled
+ *     step NUMBER PC        Linux: a function that is a step to a switch (SCHEDULES...): what
+ *                           delays switches is recorded, too (delays.c)
+ *     running ADDRESS -     FreeRTOS: the variable that has the task; the same
+ *     restore FROM TO       code that loads it and then from the task that it switches to
+ *     raised FROM TO        code that writes to a device that interrupts are masked by priority
+ *     lowered FROM TO       the same, that they are not any more
  *
  * Of DAIF the plugin sees the instructions, not the values.  `msr daifset` and `daifclr` have
  * theirs in themselves; an exception masks interrupts, and its return restores what was before.
@@ -42,6 +48,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "delays.h"
+
 enum { KINDS = 8, WATCHED = 4, WRAPPERS = 256, RANGES = 4096, SLOTS = 1 << 16, DEEPEST = 8 };
 enum { LEVELS = 16, BUCKETS = 256, LATER = 12 };
 
@@ -60,7 +68,8 @@ typedef struct site {
     uint64_t pc;
     const wrapper *in;
     int step; /* of a watched variable, 0: makes it 0 */
-    bool saves, masks, unmasks, inherits, conditional;
+    bool saves, masks, unmasks, inherits, conditional, raises, lowers;
+    unsigned step_to; /* a switch */
 } site;
 
 /*
@@ -102,6 +111,7 @@ static struct {
 
 static range during;
 static ranges raise, lower, vectors, saves, inherits, points;
+static ranges steps, restores, raised, lowered;             /* steps: address, and which */
 static range constants[RANGES], switching, stored, counted; /* counted: kind, and behind what */
 static unsigned n_constants, breaking;
 static bool switched, loaded, counting, broken;
@@ -114,8 +124,10 @@ static struct {
 
 static const uint8_t *memory;
 static range mapped;
-static bool masking;
-static unsigned masks;
+static bool masking, by_priority; /* by_priority: interrupts are masked by it */
+static unsigned masks, depth;     /* depth: of exceptions, where tasks are not known */
+static bool delaying, loads_task; /* loads_task: the next load of a restore is from the task */
+static uint64_t running;          /* the address of the variable that has it */
 static uint64_t interrupts, while_masked, unknown;
 
 static task first = {.n = 1}, *tasks[BUCKETS], *current = &first;
@@ -136,7 +148,7 @@ static bool still_open(void)
     for (unsigned kind = 0; kind < KINDS; kind++)
         if (on[kind].is && on[kind].since < during.to)
             return true;
-    return false;
+    return delays_open(during.to);
 }
 
 void sections_end(void)
@@ -171,6 +183,16 @@ static section *slot(section key)
     abort(); /* more places than any program has: a section that is lost would be worse */
 }
 
+static void add(section *s, uint64_t length, uint64_t at)
+{
+    s->n++;
+    s->sum += length;
+    if (length > s->longest || s->n == 1) {
+        s->longest = length;
+        s->at = at;
+    }
+}
+
 /* Return who called the wrapper that a site is in, directly or through another. */
 static uint64_t caller_of(const site *at)
 {
@@ -193,6 +215,15 @@ static uint64_t in_handlers(uint64_t now)
 static bool leaves_out_handlers(unsigned kind)
 {
     return (counting && kind == counted.from) || (broken && kind == breaking);
+}
+
+void sections_delay(unsigned kind, place begin, place end, uint64_t length, uint64_t at,
+                    uint64_t when)
+{
+    if (!file || at >= during.to || when <= during.from)
+        return;
+    section *s = slot((section){begin.pc, begin.caller, end.pc, end.caller, 0, 0, 0, 0, kind});
+    add(s, length, at);
 }
 
 /* `now`: instructions begun before the one that does it. */
@@ -220,15 +251,31 @@ static void set(unsigned kind, bool is, uint64_t now, const site *at)
         uint64_t length = now - on[kind].since;
         if (leaves_out_handlers(kind))
             length -= in_handlers(now) - on[kind].handled;
-        s->n++;
-        s->sum += length;
-        if (length > s->longest || s->n == 1) {
-            s->longest = length;
-            s->at = on[kind].since;
-        }
+        add(s, length, on[kind].since);
     }
     if (now >= during.to && !still_open())
         sections_end();
+}
+
+static place place_of(const site *at)
+{
+    return (place){at->pc, caller_of(at)};
+}
+
+/* Follow what delays switches; `when`: instructions that were executed before it is so. */
+static void settle(uint64_t when, const site *at)
+{
+    if (!delaying)
+        return;
+    const place here = place_of(at);
+    delays_deliver(!on[masks].is && !by_priority, when, here);
+    if (delays_handling())
+        return;
+    bool blocked = by_priority;
+    for (unsigned kind = 0; kind < KINDS; kind++)
+        blocked |= on[kind].is && (!broken || kind == breaking);
+    if (blocked != delays_blocked())
+        delays_block(blocked, when, here);
 }
 
 /* ---- while the guest runs ---------------------------------------------------------------------
@@ -263,8 +310,8 @@ static uint64_t written(uint32_t info, uint64_t address, uint64_t variable, uint
         unknown += !step && instructions() >= during.from && instructions() < during.to;
         return step ? old + (uint64_t)step : 0;
     }
-    const struct qemu_plugin_hwaddr *place = qemu_plugin_get_hwaddr(info, address);
-    uint64_t at = place ? qemu_plugin_hwaddr_phys_addr(place) + (variable - address) : 0;
+    const struct qemu_plugin_hwaddr *physical = qemu_plugin_get_hwaddr(info, address);
+    uint64_t at = physical ? qemu_plugin_hwaddr_phys_addr(physical) + (variable - address) : 0;
     size_t size = bytes(info) < sizeof value ? bytes(info) : sizeof value;
     if (at < mapped.from || at + size > mapped.to)
         abort();
@@ -278,10 +325,20 @@ static void on_store(unsigned cpu, uint32_t info, uint64_t address, void *data)
     const site *at = data;
     if (!qemu_plugin_mem_is_store(info)) /* versions before 8 call for both */
         return;
+    if (at->raises || at->lowers) {
+        const struct qemu_plugin_hwaddr *device = qemu_plugin_get_hwaddr(info, address);
+        if (device && qemu_plugin_hwaddr_is_io(device)) {
+            by_priority = at->raises;
+            settle(instructions(), at);
+        }
+    }
     for (unsigned i = 0; i < watches; i++)
         if (watch[i].address >= address && watch[i].address - address < bytes(info)) {
             watch[i].value = written(info, address, watch[i].address, watch[i].value, at->step);
             set(watch[i].kind, watch[i].value != 0, instructions() - 1, at);
+            if (!at->step && !i && raised.n) /* a task's own nesting, restored with its priority */
+                by_priority = watch[i].value;
+            settle(instructions(), at);
         }
 }
 
@@ -290,6 +347,13 @@ static void on_store(unsigned cpu, uint32_t info, uint64_t address, void *data)
 static void mask(bool is, const site *at)
 {
     set(masks, is, instructions(), at);
+    settle(instructions() + 1, at);
+}
+
+/* Return how many exceptions have not returned, of the task if that is known. */
+static unsigned levels(void)
+{
+    return switched ? current->n : depth;
 }
 
 static level *top(void)
@@ -365,6 +429,7 @@ static void on_vector(unsigned cpu, void *data)
         while_masked += on[masks].is;
     }
     read_at = NULL;
+    depth++;
     if (switched) {
         if (user) {
             current->n = 1;
@@ -376,7 +441,10 @@ static void on_vector(unsigned cpu, void *data)
         if (broken && user)
             set(breaking, true, instructions(), at);
     }
-    mask(true, at);
+    if (delaying && irq)
+        delays_interrupt(instructions(), levels());
+    set(masks, true, instructions(), at);
+    settle(instructions(), at);
 }
 
 static void on_return(unsigned cpu, void *at)
@@ -387,8 +455,11 @@ static void on_return(unsigned cpu, void *at)
     read_at = NULL;
     if (broken && current->n > 1 && l->user)
         set(breaking, false, instructions(), at);
+    if (delaying)
+        delays_return(instructions() + 1, levels(), place_of(at));
     if (current->n > 1)
         current->n--;
+    depth -= depth > 0;
     mask(masked, at);
 }
 
@@ -404,7 +475,6 @@ static void on_switch(unsigned cpu, void *at)
 static void on_context(unsigned cpu, uint32_t info, uint64_t address, void *data)
 {
     (void)cpu;
-    (void)data;
     if (loaded || qemu_plugin_mem_is_store(info))
         return;
     loaded = true;
@@ -421,6 +491,17 @@ static void on_context(unsigned cpu, uint32_t info, uint64_t address, void *data
         *list = t;
     }
     current = t;
+    if (delaying)
+        delays_switch(instructions(), address, place_of(data));
+}
+
+static void on_restore(unsigned cpu, uint32_t info, uint64_t address, void *at)
+{
+    (void)cpu;
+    const bool load = !qemu_plugin_mem_is_store(info);
+    if (load && loads_task)
+        delays_switch(instructions(), address, place_of(at));
+    loads_task = load && address == running;
 }
 
 static void on_count(unsigned cpu, uint32_t info, uint64_t address, void *data)
@@ -438,6 +519,7 @@ static void on_count(unsigned cpu, uint32_t info, uint64_t address, void *data)
     handling = is;
     if (!is)
         set((unsigned)counted.from, value & OFF, now, data);
+    settle(now + 1, data);
 }
 
 static void on_point(unsigned cpu, void *data)
@@ -448,6 +530,33 @@ static void on_point(unsigned cpu, void *data)
         return;
     set(breaking, false, instructions(), at);
     set(breaking, true, instructions(), at);
+    if (delaying && !delays_handling())
+        delays_point(instructions(), place_of(at));
+}
+
+enum { SCHEDULES, PREEMPTS, ASKS, IDLES };
+
+static void on_step(unsigned cpu, void *data)
+{
+    (void)cpu;
+    const site *at = data;
+    const uint64_t when = instructions();
+    const place here = place_of(at);
+    const bool in_handler = delays_handling();
+    if (at->step_to == ASKS) {
+        delays_need(when, here);
+        return;
+    }
+    if (at->step_to == IDLES)
+        delays_idle(when);
+    else {
+        delays_leave(when, here);
+        settle(when, at);
+    }
+    if (broken ? in_handler && at->step_to == SCHEDULES : at->step_to == IDLES && delays_blocked())
+        delays_point(when, here); /* else on_point has done so */
+    if (at->step_to == SCHEDULES)
+        delays_schedule(when, here);
 }
 
 /* ---- while code is translated -----------------------------------------------------------------
@@ -474,7 +583,11 @@ static site *site_at(uint64_t pc)
     site *s = malloc(sizeof *s);
     if (!s)
         abort();
-    *s = (site){.pc = pc, .in = wrapper_at(pc), .step = is_in(&raise, pc) - is_in(&lower, pc)};
+    *s = (site){.pc = pc,
+                .in = wrapper_at(pc),
+                .step = is_in(&raise, pc) - is_in(&lower, pc),
+                .raises = is_in(&raised, pc),
+                .lowers = is_in(&lowered, pc)};
     return s;
 }
 
@@ -522,6 +635,16 @@ static void look_for_points(struct qemu_plugin_insn *insn, uint64_t pc)
         }
 }
 
+static void look_for_steps(struct qemu_plugin_insn *insn, uint64_t pc)
+{
+    for (unsigned i = 0; i < steps.n; i++)
+        if (steps.of[i].from == pc) {
+            site *s = site_at(pc);
+            s->step_to = (unsigned)steps.of[i].to;
+            qemu_plugin_register_vcpu_insn_exec_cb(insn, on_step, NO_REGISTERS, s);
+        }
+}
+
 void sections_look_at(struct qemu_plugin_insn *insn, uint64_t pc, uint32_t code, bool begins)
 {
     wrapper *w = wrapper_at(pc);
@@ -533,11 +656,14 @@ void sections_look_at(struct qemu_plugin_insn *insn, uint64_t pc, uint32_t code,
     if (switched && pc >= switching.from && pc < switching.to) {
         if (pc == switching.from)
             qemu_plugin_register_vcpu_insn_exec_cb(insn, on_switch, NO_REGISTERS, NULL);
-        qemu_plugin_register_vcpu_mem_cb(insn, on_context, NO_REGISTERS, ACCESSES, NULL);
+        qemu_plugin_register_vcpu_mem_cb(insn, on_context, NO_REGISTERS, ACCESSES, site_at(pc));
     }
+    if (is_in(&restores, pc))
+        qemu_plugin_register_vcpu_mem_cb(insn, on_restore, NO_REGISTERS, ACCESSES, site_at(pc));
     if (counting && (code & stored.to) == stored.from)
         qemu_plugin_register_vcpu_mem_cb(insn, on_count, NO_REGISTERS, WRITES, site_at(pc));
     look_for_points(insn, pc);
+    look_for_steps(insn, pc);
     if (watches)
         qemu_plugin_register_vcpu_mem_cb(insn, on_store, NO_REGISTERS, WRITES, site_at(pc));
 }
@@ -545,7 +671,7 @@ void sections_look_at(struct qemu_plugin_insn *insn, uint64_t pc, uint32_t code,
 /* ---- the start --------------------------------------------------------------------------------
  */
 
-static bool add(ranges *r, uint64_t from, uint64_t to)
+static bool add_range(ranges *r, uint64_t from, uint64_t to)
 {
     if (r->n == RANGES)
         return false;
@@ -563,15 +689,13 @@ static bool take_range(const char *word, uint64_t a, uint64_t b)
     static const struct {
         const char *word;
         ranges *all;
-    } lists[] = {{"raise", &raise},
-                 {"lower", &lower},
-                 {"vectors", &vectors},
-                 {"inherit", &inherits},
-                 {"point", &points}};
+    } lists[] = {{"raise", &raise},      {"lower", &lower},    {"vectors", &vectors},
+                 {"inherit", &inherits}, {"point", &points},   {"restore", &restores},
+                 {"raised", &raised},    {"lowered", &lowered}};
     for (unsigned i = 0; i < sizeof lists / sizeof *lists; i++)
         if (!strcmp(word, lists[i].word))
-            return add(lists[i].all, a, b);
-    return !strcmp(word, "save") && add(&saves, a, a + 1);
+            return add_range(lists[i].all, a, b);
+    return !strcmp(word, "save") && add_range(&saves, a, a + 1);
 }
 
 static bool take_of_linux(const char *word, uint64_t a, uint64_t b)
@@ -593,6 +717,10 @@ static bool take_of_linux(const char *word, uint64_t a, uint64_t b)
     if (!strcmp(word, "stored")) {
         stored = (range){a, b};
         return true;
+    }
+    if (!strcmp(word, "step")) {
+        delaying = true;
+        return add_range(&steps, b, a);
     }
     if (!strcmp(word, "points") && a < KINDS) {
         broken = true;
@@ -619,6 +747,11 @@ bool sections_take(const char *word, uint64_t a, uint64_t b)
     }
     if (!strcmp(word, "memory")) {
         mapped = (range){a, a + b};
+        return true;
+    }
+    if (!strcmp(word, "running")) {
+        delaying = true;
+        running = a;
         return true;
     }
     if (!strcmp(word, "masks") && a < KINDS) {

@@ -12,12 +12,23 @@ from pathlib import Path
 from msgspec import structs
 
 from rtstone.documents.run import Result, Run
-from rtstone.documents.sections import KINDS, Kind, Section, Sections, SectionsOfRun
+from rtstone.documents.sections import (
+    KINDS,
+    Bound,
+    Kind,
+    Part,
+    Section,
+    Sections,
+    SectionsOfRun,
+    Term,
+)
 from rtstone.errors import TargetError, UsageError
 from rtstone.explain import image, kernel, masks, stacks
+from rtstone.explain.bound import NUMBERS, bound_of
 from rtstone.explain.lab import Machine, machine_of, samples_of, space_of
 from rtstone.explain.recording import Recording, Span, Table
 from rtstone.explain.replay import plan_of, replay, target_of
+from rtstone.explain.samples import Samples
 from rtstone.explain.symbols import AddressSpace
 from rtstone.files import content
 from rtstone.interrupt import Interrupt
@@ -61,7 +72,12 @@ def sections_of(
         )
     name = _named(space_of(machine, recorded), machine.arch.low_bit)
     kinds = [_kind(kind, recorded.sections, during.start, name) for kind in followed.kinds]
+    terms = [_term(part, recorded.sections, during.start, name) for part in NUMBERS]
+    bound, no_bound = None, _no_bound(followed, every)
+    if followed.composition and not no_bound:
+        bound = bound_of(followed.composition, terms, every, recorded, during)
     begins = [during.start + s.at for each in kinds for s in each.sections[:LOOKED_AT]]
+    begins += [during.start + term.at for term in terms if term.at is not None]
     request = plain._replace(windows=[Span(max(0, at - LEAD), at + 1) for at in begins])
     traced = replay(plan, machine.target, run, request, interrupt).recording
     callers = _Callers(machine, traced)
@@ -81,7 +97,18 @@ def sections_of(
         interrupts=int(check["n"][0]) if masked else None,
         while_masked=int(check["sum"][0]),
         kinds=[_with_stacks(each, during.start, callers) for each in kinds],
+        bound=bound and _bound_with_stacks(bound, during.start, callers),
+        no_bound=no_bound,
     )
+
+
+def _no_bound(followed: masks.Followed, every: Samples) -> str:
+    """Return why there is no bound, "" if there is one."""
+    if followed.composition is None:
+        return "what switches to a task, or asks for it, is not followed on this system"
+    if every.stamped:
+        return "the samples begin at a time stamp, not when a task was due to be woken"
+    return ""
 
 
 def _followed(machine: Machine, space: AddressSpace) -> masks.Followed:
@@ -113,8 +140,31 @@ def _named(space: AddressSpace, low_bit: int) -> Name:
 
 
 def _kind(kind: Kind, table: Table, start: int, name: Name) -> Sections:
-    """Return the sections of a kind, those between the same functions made one."""
-    rows = table[table["kind"] == masks.NUMBERS[kind]]
+    """Return the sections of a kind."""
+    ranked = _ranked(masks.NUMBERS[kind], table, start, name)
+    return Sections(
+        kind=kind,
+        n=sum(section.n for section in ranked),
+        total=sum(section.total for section in ranked),
+        longest=ranked[0].longest if ranked else 0,
+        sections=ranked,
+    )
+
+
+def _term(part: Part, table: Table, start: int, name: Name) -> Term:
+    """Return a term of the bound, of stretches; its time may be before ``start``."""
+    ranked = _ranked(NUMBERS[part], table, start, name)
+    if not ranked:
+        return Term(part=part, longest=0, n=0)
+    first, n = ranked[0], sum(section.n for section in ranked)
+    return Term(
+        part=part, longest=first.longest, n=n, begin=first.begin, end=first.end, at=first.at
+    )
+
+
+def _ranked(number: int, table: Table, start: int, name: Name) -> list[Section]:
+    """Return the sections of a kind, those between the same functions made one, longest first."""
+    rows = table[table["kind"] == number]
     merged: dict[tuple[tuple[str, ...], tuple[str, ...]], Section] = {}
     for row in rows.tolist():
         begin, begin_caller, end, end_caller, n, total, longest, at, _ = row
@@ -128,14 +178,7 @@ def _kind(kind: Kind, table: Table, start: int, name: Name) -> Sections:
             longer = max((before, section), key=lambda s: (s.longest, -s.at))
             section = structs.replace(longer, n=n + before.n, total=total + before.total)
         merged[places] = section
-    ranked = sorted(merged.values(), key=lambda s: (-s.longest, s.begin, s.end))
-    return Sections(
-        kind=kind,
-        n=sum(section.n for section in ranked),
-        total=sum(section.total for section in ranked),
-        longest=ranked[0].longest if ranked else 0,
-        sections=ranked,
-    )
+    return sorted(merged.values(), key=lambda s: (-s.longest, s.begin, s.end))
 
 
 def _place(pc: int, caller: int, name: Name) -> tuple[str, ...]:
@@ -169,6 +212,16 @@ def _with_stacks(kind: Sections, start: int, callers: _Callers) -> Sections:
     longest, rest = kind.sections[:LOOKED_AT], kind.sections[LOOKED_AT:]
     looked_at = [structs.replace(s, stack=callers.stack_at(start + s.at)) for s in longest]
     return structs.replace(kind, sections=[*looked_at, *rest])
+
+
+def _bound_with_stacks(bound: Bound, start: int, callers: _Callers) -> Bound:
+    """Return a bound, each term with its callers."""
+    terms = [
+        term if term.at is None
+        else structs.replace(term, stack=callers.stack_at(start + term.at))
+        for term in bound.terms
+    ]  # fmt: skip
+    return structs.replace(bound, terms=terms)
 
 
 def _sentence(kinds: Iterable[Sections]) -> str:

@@ -1,32 +1,39 @@
 """Check a run against limits without a budget.
 
 Those of its longest sections, such as ``sections preempt-off<=3000``, need the run once more.
+``sections bound<=20000`` limits the bound of the time until the first switch to the task.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec import structs
 
 from rtstone.documents.check import Check, Gate, Verdict, overall
 from rtstone.documents.run import Run
-from rtstone.documents.sections import KINDS, Kind, SectionsOfRun
+from rtstone.documents.sections import KINDS, Kind, SectionsOfRun, defects
 from rtstone.errors import UsageError, unknown
 from rtstone.stats.budget import stated
 from rtstone.stats.gate import check
-from rtstone.units import counted
 
 SUBJECT = "sections"  # in place of a bench
 _LIMIT = re.compile(r"(\S+?)\s*<=\s*(\d{1,18})\s*(?:instr|instructions)?")
 
 
-class SectionLimit(NamedTuple):
-    """At most so many instructions may the longest section of a kind have."""
+Subject = Kind | Literal["bound"]
+SUBJECTS: dict[Subject, str] = {
+    **{kind: f"longest section {text}" for kind, text in KINDS.items()},
+    "bound": "bound until the first switch to the task",
+}
 
-    kind: Kind
+
+class SectionLimit(NamedTuple):
+    """At most so many instructions may the longest section of a kind have, or the bound."""
+
+    subject: Subject
     allowed: int
 
 
@@ -47,10 +54,10 @@ def limits_of(texts: Iterable[str], option: str) -> tuple[list[SectionLimit], li
                 f"no limit, in {option}'{text}'; write one such as 'sections critical<=300', in "
                 "instructions"
             )
-        kind = next((kind for kind in KINDS if kind == match[1]), None)
-        if kind is None:
-            raise unknown("kind of sections", match[1], KINDS, f"in {option}'{text}'")
-        limits.append(SectionLimit(kind, int(match[2])))
+        limited = next((each for each in SUBJECTS if each == match[1]), None)
+        if limited is None:
+            raise unknown("kind of sections", match[1], SUBJECTS, f"in {option}'{text}'")
+        limits.append(SectionLimit(limited, int(match[2])))
     return limits, rest
 
 
@@ -87,28 +94,28 @@ def section_checks(document: SectionsOfRun, limits: Sequence[SectionLimit]) -> I
             params=document.params,
             series=document.series,
             load=document.load,
-            what=f"longest section {KINDS[limit.kind]}",
+            what=SUBJECTS[limit.subject],
             limit=f"<= {limit.allowed}",
             verdict="not measured",
             unit="instructions",
             allowed=float(limit.allowed),
         )
-        each = kinds.get(limit.kind)
-        if each is None:
-            names = ", ".join(kinds)
-            reason = f"{document.target} has no such sections; it has {names}"
+        if limit.subject == "bound":
+            bound = document.bound
+            longest, n = (bound.longest, bound.switched) if bound else (None, 0)
+            lacking = f"there is no bound: {document.no_bound}"
+        else:
+            each = kinds.get(limit.subject)
+            longest, n = (each.longest, each.n) if each else (None, 0)
+            lacking = f"{document.target} has no such sections; it has {', '.join(kinds)}"
+        wrong = defects(document)
+        if longest is None or wrong:
+            reason = f"{'; '.join(wrong)}: a defect" if wrong else lacking
             yield structs.replace(check, reason=reason)
             continue
-        if document.while_masked:
-            came = counted(document.while_masked, "interrupt")
-            reason = f"{came} came while interrupts were held to be masked: a defect"
-            yield structs.replace(check, reason=reason)
-            continue
-        verdict: Verdict = "passed" if each.longest <= limit.allowed else "failed"
-        margin = 1 - each.longest / limit.allowed if limit.allowed else None
-        yield structs.replace(
-            check, verdict=verdict, observed=float(each.longest), n=each.n, margin=margin
-        )
+        verdict: Verdict = "passed" if longest <= limit.allowed else "failed"
+        margin = 1 - longest / limit.allowed if limit.allowed else None
+        yield structs.replace(check, verdict=verdict, observed=float(longest), n=n, margin=margin)
 
 
 def with_sections(gate: Gate, document: SectionsOfRun, limits: Sequence[SectionLimit]) -> Gate:

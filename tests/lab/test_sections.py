@@ -156,6 +156,36 @@ def test_sections_are_those_of_another_count(cli: Cli, tmp_path: Path, system: s
     assert sections["instructions"] == executed.during.end - executed.during.start
 
 
+def below_its_bound(cli: Cli, place: Path, sections: dict[str, Any]) -> None:
+    """No wake-up of a run is above the bound, and the longest is as explain divides it."""
+    bound = sections["bound"]
+    added = [term["longest"] for term in bound["terms"] if term["added"]]
+    assert bound["longest"] == sum(added)
+    assert bound["above"] == 0
+    assert 0 < bound["seen"] <= bound["longest"]
+    assert bound["switched"] + bound["running"] == 40
+    assert bound["seen"] <= sections["max"] <= bound["seen"] + bound["after"]
+    done = cli("explain", place, "--sample", bound["sample"], "--json")
+    assert done.status == 0, done.err
+    (switch,) = (s for s in done.document["way"]["segments"] if s["kind"] == "switch")
+    assert switch["start"] < bound["seen"] <= switch["start"] + switch["length"]
+
+
+def test_no_wake_up_is_above_the_bound(cli: Cli, tmp_path: Path) -> None:
+    place = tmp_path / "run"
+    sections = measured(cli, place, "freertos-a64", "--load", "heavy/reduced")
+    below_its_bound(cli, place, sections)
+    allowed = sections["bound"]["longest"]
+    for limit, status in ((allowed, 0), (allowed - 1, 1)):
+        assert cli("check", place, "--limit", f"sections bound<={limit}").status == status
+
+
+def test_without_what_it_needs_there_is_no_bound(cli: Cli, tmp_path: Path) -> None:
+    sections = measured(cli, tmp_path / "run", "freertos-m3")
+    assert sections["bound"] is None
+    assert "is not followed on this system" in sections["no_bound"]
+
+
 def test_the_longest_has_its_callers(cli: Cli, tmp_path: Path) -> None:
     sections = measured(cli, tmp_path / "run", "freertos-m3", "--load", "heavy/reduced")
     callers = Counter(

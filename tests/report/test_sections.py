@@ -7,7 +7,7 @@ import io
 from msgspec import structs
 from rich.console import Console, RenderableType
 
-from rtstone.documents.sections import Section, Sections
+from rtstone.documents.sections import Bound, Section, Sections, Term
 from rtstone.report.sections.text import change_lines, sections_lines
 from rtstone.stats.section_changes import section_changes
 from tests.report.explained import explained_run
@@ -52,6 +52,35 @@ def test_the_answer_is_first_and_all_fits() -> None:
     assert "and between 2 other pairs of places" in text
     assert "with preemption off: none" in text
     assert "defect" not in text
+
+
+BOUND = Bound(
+    longest=716, seen=377, sample=133, switched=200, after=61,
+    sentence="Bound until the first switch to the task: 716 instructions; longest seen 377",
+    terms=[
+        Term(part="timer", longest=2, n=200, added=True),
+        Term(part="blocked", longest=166, n=19979, begin=["f"], end=["g"], at=7, stack=["a", "f"]),
+        Term(part="head", longest=307, n=423, added=True, begin=["h"], end=["i"], at=-7),
+        Term(part="interrupts", longest=407, n=399, added=True),
+    ],
+)  # fmt: skip
+
+
+def test_the_bound_is_second_with_its_parts() -> None:
+    lines = printed(list(sections_lines(structs.replace(ALL, bound=BOUND), RUN, WIDTH)))
+    assert max(map(len, lines)) <= WIDTH
+    assert lines[2].startswith("Bound until the first switch to the task: 716")
+    text = " ".join(" ".join(lines).split())
+    assert "+ 2 200 until the timer requests its interrupt" in text
+    assert " 166 19 979 while no task can be switched to: f ... g in a > f + 307" in text
+    assert "the longest is 377, sample 133; from the switch to the end of a sample it was" in text
+    assert "defect" not in text
+
+
+def test_a_wake_up_above_the_bound_is_a_defect() -> None:
+    doubtful = structs.replace(ALL, bound=structs.replace(BOUND, above=1))
+    text = " ".join(printed(list(sections_lines(doubtful, RUN, WIDTH))))
+    assert "1 wake-up took longer until the first switch than the bound: a defect" in text
 
 
 def test_a_wrong_model_is_a_defect() -> None:

@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from rtstone.documents.check import Gate
-from rtstone.documents.sections import Section, Sections, SectionsOfRun
+from rtstone.documents.sections import Bound, Section, Sections, SectionsOfRun
 from rtstone.errors import UsageError
 from rtstone.stats.section_gate import (
     SectionLimit,
@@ -59,6 +59,21 @@ def test_the_longest_may_be_as_long_as_the_limit(allowed: int, verdict: str) -> 
     (check,) = section_checks(DOCUMENT, [limit])
     assert (check.verdict, check.observed, check.n) == (verdict, 300, 3)
     assert with_sections(GATE, DOCUMENT, [limit]).verdict == verdict
+
+
+def test_a_limit_of_the_bound() -> None:
+    bound = Bound(longest=900, sentence="", terms=[], seen=800, sample=3, switched=40)
+    document = structs.replace(DOCUMENT, bound=bound)
+    (limit,), _ = limits_of(["sections bound<=900"])
+    (check,) = section_checks(document, [limit])
+    assert (check.verdict, check.observed, check.n) == ("passed", 900, 40)
+    (check,) = section_checks(document, [limit._replace(allowed=899)])
+    assert check.verdict == "failed"
+    (check,) = section_checks(structs.replace(DOCUMENT, no_bound="why"), [limit])
+    assert (check.verdict, check.reason) == ("not measured", "there is no bound: why")
+    wrong = structs.replace(document, bound=structs.replace(bound, above=1))
+    (check,) = section_checks(wrong, [limit])
+    assert check.reason == "1 wake-up took longer until the first switch than the bound: a defect"
 
 
 def test_what_was_not_seen_does_not_pass() -> None:

@@ -11,11 +11,15 @@ from rtstone.documents.case_name import result_names
 from rtstone.documents.run import Run
 from rtstone.documents.sections import (
     KINDS,
+    PARTS,
+    Bound,
     Change,
     Section,
     Sections,
     SectionsCompared,
     SectionsOfRun,
+    Term,
+    defects,
 )
 from rtstone.report.parts.console import sentences
 from rtstone.units import count, counted
@@ -30,12 +34,18 @@ _HEAD = ("longest", "n", "mean", "at")
 def sections_lines(document: SectionsOfRun, run: Run, width: int) -> Iterator[RenderableType]:
     """Yield the sections of a run, of each kind the longest."""
     yield from sentences(Text(document.sentence, style="bold"), width)
+    if document.bound is not None:
+        yield from sentences(Text(document.bound.sentence, style="bold"), width)
     for line in _basis(document, run):
         yield from sentences(Text(line, style="dim"), width)
-    if document.while_masked:
-        came = counted(document.while_masked, "interrupt")
-        text = f"{came} came while interrupts were held to be masked: a defect, please report it."
+    for defect in defects(document):
+        text = f"{defect}: a defect, please report it."
         yield from sentences(Text(text, style="bold red"), width)
+    if document.bound is not None:
+        yield ""
+        yield from _bound(document.bound, width)
+    elif document.no_bound:
+        yield from sentences(Text(f"No bound: {document.no_bound}.", style="dim"), width)
     for kind in document.kinds:
         yield ""
         yield from _kind(kind, document.instructions, width)
@@ -57,6 +67,42 @@ def _basis(document: SectionsOfRun, run: Run) -> Iterator[str]:
     yield seen
 
 
+def _bound(bound: Bound, width: int) -> Iterator[RenderableType]:
+    """Yield what a bound is composed of, and what was seen."""
+    head = (
+        f"from due until the first switch to the task: at most {count(bound.longest)} of what ran"
+    )
+    yield from sentences(Text(head, style="bold"), width)
+    heads = ("longest", "n")
+    rows = [(count(term.longest), count(term.n)) for term in bound.terms]
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    yield Text(f"  {_row(heads, widths)}  part", style="dim")
+    for term, cells in zip(bound.terms, rows, strict=True):
+        where = f": {places(term)}" if term.begin else ""
+        sign = "+ " if term.added else "  "
+        yield from _hung(
+            f"{sign}{_row(cells, widths)}  ", Text(f"{PARTS[term.part]}{where}"), width
+        )
+        if term.stack:
+            yield from _hung(INDENT, Text(_stack(term), style="dim"), width)
+    text = f"The parts with + add up. Of {counted(bound.switched, 'wake-up')} "
+    if bound.seen is not None and bound.after is not None:
+        text += (
+            f"the longest is {count(bound.seen)}, sample {bound.sample}; from the switch to the "
+        )
+        text += f"end of a sample it was up to {count(bound.after)} more."
+    else:
+        text += "none was seen."
+    if bound.running:
+        text += f" {counted(bound.running, 'sample')} was due while its task ran."
+    yield from sentences(Text(text, style="dim"), width)
+
+
+def _stack(section: Section | Term) -> str:
+    left_out = "... > " if len(section.stack) > CALLERS else ""
+    return f"in {left_out}{' > '.join(section.stack[-CALLERS:])}"
+
+
 def _kind(kind: Sections, whole: int, width: int) -> Iterator[RenderableType]:
     title = KINDS[kind.kind]
     if not kind.sections:
@@ -72,9 +118,7 @@ def _kind(kind: Sections, whole: int, width: int) -> Iterator[RenderableType]:
     for section, cells in zip(kind.sections, rows, strict=False):
         yield from _hung(f"{_row(cells, widths)}  ", Text(places(section)), width)
         if section.stack:
-            left_out = "... > " if len(section.stack) > CALLERS else ""
-            stack = f"in {left_out}{' > '.join(section.stack[-CALLERS:])}"
-            yield from _hung(INDENT, Text(stack, style="dim"), width)
+            yield from _hung(INDENT, Text(_stack(section), style="dim"), width)
     if (rest := len(kind.sections) - ROWS) > 0:
         yield Text(f"and between {counted(rest, 'other pair')} of places", style="dim")
 
@@ -88,7 +132,7 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(f"{text:>{room}}" for text, room in zip(cells, widths, strict=True))
 
 
-def places(section: Section | Change) -> str:
+def places(section: Section | Change | Term) -> str:
     """Return where sections begin and end."""
     return f"{' > '.join(section.begin)} ... {' > '.join(section.end)}"
 

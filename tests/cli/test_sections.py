@@ -1,0 +1,71 @@
+"""`rtstone sections`: what it prints, and how it ends.
+
+How sections are found is tested elsewhere; here they are written by hand.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+import rtstone.explain.sections
+from rtstone.documents.run import Result, Run
+from rtstone.documents.sections import Bound, SectionsOfRun
+from rtstone.interrupt import Interrupt
+from tests.cli.test_compare import store_run
+from tests.conftest import Cli
+from tests.report.explained import explained_run, late
+from tests.stats.test_section_gate import DOCUMENT
+
+BOUND = Bound(longest=900, sentence="Bound: 900", terms=[], seen=800, sample=3, switched=40)
+
+
+@pytest.fixture
+def run_id() -> str:
+    return store_run(explained_run())
+
+
+def in_place(monkeypatch: pytest.MonkeyPatch, bound: Bound, while_masked: int = 0) -> None:
+    """Let these be the sections of every run."""
+    result = late(explained_run())
+    document = structs.replace(
+        DOCUMENT, case=result.case, bound=bound, while_masked=while_masked, sentence="Longest: 300"
+    )
+
+    def sections_of(
+        directory: Path, run: Run, result: Result, *, interrupt: Interrupt
+    ) -> SectionsOfRun:
+        return document
+
+    monkeypatch.setattr(rtstone.explain.sections, "sections_of", sections_of)
+
+
+def test_the_bound_is_the_second_line(
+    cli: Cli, run_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_place(monkeypatch, BOUND)
+    done = cli("sections", run_id)
+    assert (done.status, done.out.splitlines()[:2]) == (0, ["Longest: 300", "Bound: 900"])
+    assert cli("sections", run_id, "--json").document["bound"]["longest"] == 900
+
+
+@pytest.mark.parametrize("json", [False, True])
+def test_a_defect_ends_with_3(
+    cli: Cli, run_id: str, monkeypatch: pytest.MonkeyPatch, *, json: bool
+) -> None:
+    in_place(monkeypatch, structs.replace(BOUND, above=2), while_masked=1)
+    done = cli("sections", run_id, *(["--json"] if json else []))
+    assert done.status == 3
+    assert "1 interrupt came while interrupts were held to be masked; 2 wake-ups took" in done.says
+    assert "longer until the first switch than the bound: a defect of rtstone" in done.says
+    assert done.out.startswith("{" if json else "Longest: 300")
+
+
+def test_the_bound_is_a_gate(cli: Cli, run_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_place(monkeypatch, BOUND)
+    assert cli("check", run_id, "--limit", "sections bound<=900").status == 0
+    assert cli("check", run_id, "--limit", "sections bound<=899").status == 1
+    in_place(monkeypatch, structs.replace(BOUND, above=2))
+    assert cli("check", run_id, "--limit", "sections bound<=900").status == 3
