@@ -9,6 +9,7 @@ import click
 from rtstone.cli.output import OutputFile, print_document, write_file
 from rtstone.cli.parameters import BENCH, RUN
 from rtstone.cli.progress import working
+from rtstone.cli.stored_sections import stored_sections
 from rtstone.errors import Inconclusive
 from rtstone.store.index import find
 from rtstone.store.rundir import load
@@ -36,8 +37,12 @@ def command(runs: tuple[str, ...], bench: str | None, json: bool, output: Path |
     from rtstone.stats.worstcase.guarantee import guarantee
 
     with working("estimating"):
-        documents = [load(find(run)) for run in runs]
-        statement = guarantee(documents, bench)
+        paths = [find(run) for run in runs]
+        documents = [load(path) for path in paths]
+        sections = [
+            each for pair in zip(paths, documents, strict=True) for each in stored_sections(*pair)
+        ]
+        statement = guarantee(documents, bench, sections)
     text = guarantee_markdown(statement, [bench for run in documents for bench in run.benches])
     if output is not None:
         write_file("the statement", output, text)

@@ -12,7 +12,7 @@ from rtstone.cli.parameters import BENCH, RUN
 from rtstone.cli.progress import working
 from rtstone.documents.run import Run
 from rtstone.documents.sections import SectionsOfRun, defects
-from rtstone.errors import Inconclusive
+from rtstone.errors import Inconclusive, StoreError
 from rtstone.interrupt import Interrupt
 from rtstone.printable import shown
 from rtstone.store.index import find
@@ -41,7 +41,8 @@ def command(
     Of them a bound is composed of the time from when a wake-up was due until the first switch to
     its task.  A wake-up above it, or an interrupt while they were masked, is a defect: exit code 3.
 
-    All figures are of what ran: code that did not run may hold longer ones.
+    All figures are of what ran: code that did not run may hold longer ones.  They are kept with the
+    run; `rtstone show --worst-case` and `rtstone guarantee` have the bound beside the estimates.
     """
     path = find(run)
     document = load(path)
@@ -76,10 +77,13 @@ def command(
 def _sections(path: Path, run: Run, bench: str | None, series: str | None) -> SectionsOfRun:
     """Return the sections of the result of a run that is chosen, and print which of several it is.
 
+    They are kept with the run.
+
     Raises UsageError, TargetError, Inconclusive, Interrupted.
     """
     from rtstone.explain.sections import sections_of
     from rtstone.stats.explainable import choose
+    from rtstone.store.sections import keep
 
     chosen = choose(run, bench, series)
     if chosen.among > 1:
@@ -88,4 +92,9 @@ def _sections(path: Path, run: Run, bench: str | None, series: str | None) -> Se
         label = shown(result_names(run)[run.results.index(chosen.result)].with_load)
         click.echo(f"{label}: the largest maximum of {chosen.among} results", err=True)
     with Interrupt() as interrupt:
-        return sections_of(path, run, chosen.result, interrupt=interrupt)
+        sections = sections_of(path, run, chosen.result, interrupt=interrupt)
+    try:
+        keep(path, sections)
+    except StoreError as error:  # no reason not to show them
+        click.echo(f"warning: {error}", err=True)
+    return sections

@@ -10,6 +10,7 @@ from rtstone.cli.output import print_document
 from rtstone.cli.parameters import RUN
 from rtstone.cli.progress import working
 from rtstone.cli.remote_runs import local
+from rtstone.cli.stored_sections import stored_sections
 from rtstone.documents.run import Run
 from rtstone.store.index import find
 from rtstone.store.layout import run_name
@@ -36,7 +37,7 @@ def command(run: str, quiet: bool, conditions: bool, worst_case: bool, json: boo
         from rtstone.stats.worstcase.guarantee import worst_cases
 
         with working("estimating"):
-            estimates = worst_cases(document)
+            estimates = worst_cases(document, stored_sections(path, document))
         if json:
             print_document(estimates)
         else:

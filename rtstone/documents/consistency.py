@@ -8,6 +8,7 @@ from msgspec import ValidationError
 
 from rtstone.documents.explanation import Explanation
 from rtstone.documents.run import Distribution, Result, Run
+from rtstone.documents.sections import SectionsOfRun
 
 _DEEPEST = 10_000  # calls
 
@@ -55,3 +56,10 @@ def check_explanation(explanation: Explanation) -> None:
         for fault, holds in faults.items():
             if holds:
                 raise ValidationError(f"{fault} - at `$.{name}`")
+
+
+def check_sections(sections: SectionsOfRun) -> None:
+    """Raise ValidationError if a bound is not the sum of its parts."""
+    bound = sections.bound
+    if bound and bound.longest != sum(term.longest for term in bound.terms if term.added):
+        raise ValidationError("not the sum of its parts - at `$.bound`")

@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from rtstone.documents.run import Agent, Value
+from rtstone.wire.records import Natural
 
 SCHEMA = "rtstone.worstcase/1"
 GUARANTEE = "rtstone.guarantee/1"
@@ -49,10 +50,24 @@ class WorstCase(msgspec.Struct, frozen=True, kw_only=True):
     checks: list[Check]
 
 
+class Composed(msgspec.Struct, frozen=True, kw_only=True):
+    """A bound that was composed of what ran (``rtstone sections``), in instructions.
+
+    ``longest``: of the time from when a wake-up was due until the first switch to its task;
+    ``seen``: the longest such time of a sample.  ``most_of_it``: the function that begins the
+    largest part; empty if that has none.
+    """
+
+    longest: Natural
+    seen: Natural | None = None
+    most_of_it: str = ""
+
+
 class Estimated(msgspec.Struct, frozen=True, kw_only=True):
     """The estimate of one case under one load, with what identifies the case.
 
-    ``missed``: activations that never happened because the one before was too late.
+    ``missed``: activations that never happened because the one before was too late.  ``composed``:
+    the largest of its composed bounds, None without any.
     """
 
     bench: str
@@ -61,6 +76,7 @@ class Estimated(msgspec.Struct, frozen=True, kw_only=True):
     load: str
     missed: int | None = None
     worst_case: WorstCase
+    composed: Composed | None = None
 
 
 class WorstCases(msgspec.Struct, frozen=True, kw_only=True):

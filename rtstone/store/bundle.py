@@ -4,7 +4,7 @@ A bundle is a tar archive, compressed by zstd, of a directory `rtstone-bundle`:
 
     README.md      how to check, read and repeat it
     bundle.json    its contents with their SHA-256 (rtstone/documents/bundle.py)
-    runs/ID/FILE   plan, logs, document and explanations of each run
+    runs/ID/FILE   plan, logs, document, explanations and sections of each run
 
 The same runs give the same archive: nothing in it depends on who packs it, when, or from which
 store.  A bundle comes from anywhere, so one is read only if each header of the archive is exactly
@@ -37,7 +37,7 @@ from rtstone.files import directory, opened
 from rtstone.printable import line, parsed, shown
 from rtstone.store.index import arrivals
 from rtstone.store.intake import FILES, is_whole, refusal, staging, take_in
-from rtstone.store.layout import EXPLANATION, LARGEST, PLAN, RUN, RUN_ID, UNREADABLE
+from rtstone.store.layout import ATTACHED, LARGEST, PLAN, RUN, RUN_ID, UNREADABLE
 from rtstone.store.layout import runs as stored_runs
 from rtstone.store.rundir import load, logs
 
@@ -120,7 +120,7 @@ def _files(path: Path) -> tuple[Run, dict[str, bytes]]:
     try:
         with directory(path, links=True) as folder:
             for name in sorted(os.listdir(folder)):  # noqa: PTH208  no path, but what is open
-                if FILES.fullmatch(name) or EXPLANATION.fullmatch(name):
+                if FILES.fullmatch(name) or ATTACHED.fullmatch(name):
                     files[name] = _content(folder, name)
     except OSError as error:
         raise UsageError(f"cannot read run, {shown(str(path))}: {error.strerror}") from error
@@ -178,7 +178,8 @@ def _readme(bundle: Bundle) -> str:
         "    rtstone report RUN                     # a page", "",
         "In a run's directory are `plan.json`, what was requested with all parameters; `wire.log`,",
         "the lines of the agent as they came; `run.json`, the results that follow from these two;",
-        "and an `explanation-*.json` for each sample that was explained.", "",
+        "an `explanation-*.json` for each sample that was explained; and a `sections-*.json` for",
+        "each case of which it was asked what nothing could preempt.", "",
         "## To repeat them", "",
         "Install the version of rtstone that is given, whose agent has the given hash of its",
         "source, and run the command on the system. On an emulated board or a simulated system the",
@@ -311,9 +312,9 @@ def _unpack(path: Path, place: Path) -> tuple[Bundle, int]:
     return bundle, sum(digest.size for digest in sizes.values())
 
 
-# As FILES and EXPLANATION have them, in the directory of a run.
+# As FILES and ATTACHED have them, in the directory of a run.
 _MEMBER = re.compile(
-    rf"runs/({RUN_ID.pattern})/((?:{FILES.pattern})|(?:{EXPLANATION.pattern}))", re.ASCII
+    rf"runs/({RUN_ID.pattern})/((?:{FILES.pattern})|(?:{ATTACHED.pattern}))", re.ASCII
 )
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
-import stat
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -19,7 +17,7 @@ from rtstone.documents.explanation import SCHEMA, Explanation, Way
 from rtstone.errors import StoreError
 from rtstone.printable import parsed, shown
 from rtstone.store.atomic import replace
-from rtstone.store.layout import EXPLANATION, UNREADABLE
+from rtstone.store.layout import EXPLANATION, UNREADABLE, attached, of_series
 
 LARGEST = 10_000_000  # bytes of one
 
@@ -38,8 +36,7 @@ def keep(directory: Path, explanation: Explanation) -> Explanation:
     StoreError.
     """
     data = msgspec.json.encode(explanation)
-    series = hashlib.sha256(explanation.series.encode(errors="surrogateescape")).hexdigest()[:8]
-    tail = f"-{series}" if explanation.series else ""
+    tail = of_series(explanation.series)
     name = f"explanation-{explanation.case}-{explanation.way.sample.index}{tail}.json"
     try:
         while len(data) > LARGEST:
@@ -77,14 +74,7 @@ def explanations(directory: Path, run_id: str, case: int | None = None) -> Expla
 
 def _read(place: int, name: str, run_id: str) -> Explanation:
     """Return the explanation in a file of a directory.  Raises OSError, or as decoding does."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-    with os.fdopen(os.open(name, flags, dir_fd=place), "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "not a regular file")
-        if status.st_size > LARGEST:
-            raise OSError(errno.EFBIG, f"larger than {LARGEST} bytes")
-        explanation = parsed(file.read(), Explanation)
+    explanation = parsed(attached(place, name, LARGEST), Explanation)
     if explanation.schema != SCHEMA:
         raise msgspec.ValidationError(f"not of schema {SCHEMA}")
     if explanation.run_id != run_id:

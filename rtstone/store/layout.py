@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import os
 import re
 import shlex
+import stat
 from pathlib import Path
 
 import msgspec
@@ -18,6 +20,8 @@ from rtstone.printable import shown
 PLAN, LOG, RUN = "plan.json", "wire.log", "run.json"
 # Of a sample by the numbers of its case and its own; one of a named series has that name's hash.
 EXPLANATION = re.compile(r"explanation-\d{1,19}-\d{1,19}(?:-[0-9a-f]{8})?\.json")
+SECTIONS = re.compile(r"sections-\d{1,19}(?:-[0-9a-f]{8})?\.json")  # of a case, the same
+ATTACHED = re.compile(f"{EXPLANATION.pattern}|{SECTIONS.pattern}")  # to a run, later
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,149}")  # that other stores may give a run
 RUNS, CATALOGUE = "runs", "catalogue.db"  # of a store: its run directories, and their cache
 NEW = ".new"  # suffix of a file that is still being written
@@ -60,6 +64,24 @@ def regular(path: Path, largest: int | None = None) -> bytes:
         if largest is not None and os.fstat(file.fileno()).st_size > largest:
             raise OSError(errno.EFBIG, f"{path.name} is larger than {largest} bytes")
         return file.read()
+
+
+def attached(place: int, name: str, largest: int) -> bytes:
+    """Return the content of a file of an open directory.  Raises OSError, as ``regular`` does."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    with os.fdopen(os.open(name, flags, dir_fd=place), "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        if status.st_size > largest:
+            raise OSError(errno.EFBIG, f"larger than {largest} bytes")
+        return file.read()
+
+
+def of_series(series: str) -> str:
+    """Return the end of the name of a file that is about a series, "" for the only one."""
+    digest = hashlib.sha256(series.encode(errors="surrogateescape")).hexdigest()[:8]
+    return f"-{digest}" if series else ""
 
 
 def lock(handle: int, kind: int = fcntl.LOCK_EX) -> bool:

@@ -19,7 +19,7 @@ import msgspec
 from rtstone.errors import UsageError
 from rtstone.files import directory
 from rtstone.printable import parsed
-from rtstone.store.layout import EXPLANATION, LARGEST, NEW, PLAN, RUN, UNREADABLE, lock, runs
+from rtstone.store.layout import ATTACHED, LARGEST, NEW, PLAN, RUN, UNREADABLE, lock, runs
 
 _FIRST = (RUN, RUN + NEW)  # without it the run is unfinished, and without its plan there is none
 _LOGS = re.compile(r"wire(?:-(\d{1,9}))?\.log")
@@ -138,9 +138,9 @@ def _files(place: int) -> list[str]:
     """Return the run's own files, in the order in which they are removed."""
     files = os.listdir(place)
     logs = sorted((name for name in files if _LOGS.fullmatch(name)), key=_number, reverse=True)
-    explanations = sorted(name for name in files if EXPLANATION.fullmatch(name.removesuffix(NEW)))
+    later = sorted(name for name in files if ATTACHED.fullmatch(name.removesuffix(NEW)))
     first = [name for name in _FIRST if name in files]
-    names = [*explanations, *first, *logs, *({PLAN} & set(files))]
+    names = [*later, *first, *logs, *({PLAN} & set(files))]
     return [name for name in names if stat.S_ISREG(_mode(place, name))]
 
 

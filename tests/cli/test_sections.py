@@ -12,7 +12,7 @@ from msgspec import structs
 
 import rtstone.explain.sections
 from rtstone.documents.run import Result, Run
-from rtstone.documents.sections import Bound, SectionsOfRun
+from rtstone.documents.sections import Bound, SectionsOfRun, Term
 from rtstone.interrupt import Interrupt
 from tests.cli.test_compare import store_run
 from tests.conftest import Cli
@@ -31,8 +31,9 @@ def in_place(monkeypatch: pytest.MonkeyPatch, bound: Bound, while_masked: int = 
     """Let these be the sections of every run."""
     result = late(explained_run())
     document = structs.replace(
-        DOCUMENT, case=result.case, bound=bound, while_masked=while_masked, sentence="Longest: 300"
-    )
+        DOCUMENT, run_id=explained_run().run_id, case=result.case, params=result.params,
+        load=result.load, bound=bound, while_masked=while_masked, sentence="Longest: 300",
+    )  # fmt: skip
 
     def sections_of(
         directory: Path, run: Run, result: Result, *, interrupt: Interrupt
@@ -61,6 +62,32 @@ def test_a_defect_ends_with_3(
     assert "1 interrupt came while interrupts were held to be masked; 2 wake-ups took" in done.says
     assert "longer until the first switch than the bound: a defect of rtstone" in done.says
     assert done.out.startswith("{" if json else "Longest: 300")
+
+
+def test_it_is_beside_the_estimates(cli: Cli, run_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    part = Term(part="blocked", longest=900, n=1, added=True, begin=["f", "g"])
+    in_place(monkeypatch, structs.replace(BOUND, terms=[part]))
+    before = cli("show", run_id, "--worst-case")
+    assert "until the first switch" not in before.out
+    assert cli("sections", run_id).status == 0
+    shown = cli("show", run_id, "--worst-case")
+    line = "at most 900 instructions (of what ran), most of it from f > g; longest seen 800"
+    assert f"until the first switch to its task: {line}" in shown.out
+    document = cli("show", run_id, "--worst-case", "--json").document
+    (composed,) = [case["composed"] for case in document["cases"] if case["composed"]]
+    assert composed == {"longest": 900, "seen": 800, "most_of_it": "f > g"}
+    stated = cli("guarantee", run_id)
+    assert "until the first switch |" in stated.out
+    assert f"| {line.partition(' >')[0]} " in stated.out
+
+
+def test_a_contradicted_bound_is_not_shown(
+    cli: Cli, run_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = Term(part="blocked", longest=900, n=1, added=True)
+    in_place(monkeypatch, structs.replace(BOUND, terms=[part], above=1))
+    assert cli("sections", run_id).status == 3
+    assert "until the first switch" not in cli("show", run_id, "--worst-case").out
 
 
 def test_the_bound_is_a_gate(cli: Cli, run_id: str, monkeypatch: pytest.MonkeyPatch) -> None:

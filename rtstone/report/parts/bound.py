@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rtstone.documents.worstcase import WorstCase
+from rtstone.documents.worstcase import Composed, WorstCase
 from rtstone.units import count, plain, quantity, rounded, seconds
 
 METHODS = {"pot": "peaks over threshold", "block maxima": "block maxima"}
@@ -22,6 +22,13 @@ def observed(estimate: WorstCase) -> str:
         f"largest {quantity(estimate.observed_max, estimate.unit)}"
     )  # fmt: skip
     return f"{top} of {count(estimate.n)} samples{when}"
+
+
+def composed_bound(bound: Composed) -> str:
+    """Return a bound that was composed of what ran, and of what most of it is."""
+    most = f", most of it from {bound.most_of_it}" if bound.most_of_it else ""
+    seen = "" if bound.seen is None else f"; longest seen {count(bound.seen)}"
+    return f"at most {count(bound.longest)} instructions (of what ran){most}{seen}"
 
 
 def outcome(estimate: WorstCase) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rtstone.documents.run import Value
 from rtstone.documents.worstcase import Guarantee, Tested
-from rtstone.report.parts.bound import METHODS, observed, seldom
+from rtstone.report.parts.bound import METHODS, composed_bound, observed, seldom
 from rtstone.report.parts.markdown import escaping, items, table
 from rtstone.report.parts.words import words
 from rtstone.report.worstcase.text import names_with_load
@@ -102,6 +102,7 @@ def _hours(loads: Iterable[Tested]) -> str:
 def _bounds(statement: Guarantee, benches: Sequence[Bench]) -> Iterator[str]:
     """Yield the table of the bounds, and below it the checks of each that has one."""
     rows, checks = [], []
+    composed = any(case.composed for case in statement.cases)
     for case, name in zip(statement.cases, names_with_load(statement.cases, benches), strict=True):
         estimate = case.worst_case
         bound = "inconclusive"
@@ -111,6 +112,11 @@ def _bounds(statement: Guarantee, benches: Sequence[Bench]) -> Iterator[str]:
             checks += ["", f"{name}: {passed}."]
         method = METHODS[estimate.method] if estimate.method else "-"
         missed = "-" if case.missed is None else count(case.missed)
-        rows.append([name, bound, method, observed(estimate), missed])
-    yield from table(["case", "bound", "method", "observed", "missed"], rows, _escaped)
+        row = [name, bound, method, observed(estimate), missed]
+        if composed:
+            row.append("-" if case.composed is None else composed_bound(case.composed))
+        rows.append(row)
+    heads = ["case", "bound", "method", "observed", "missed"]
+    heads += ["until the first switch"] if composed else []
+    yield from table(heads, rows, _escaped)
     yield from checks

@@ -8,8 +8,8 @@ from rich.text import Text
 
 from rtstone.documents.case_name import case_names
 from rtstone.documents.run import Run
-from rtstone.documents.worstcase import Estimated, WorstCases
-from rtstone.report.parts.bound import observed, outcome
+from rtstone.documents.worstcase import Composed, Estimated, WorstCases
+from rtstone.report.parts.bound import composed_bound, observed, outcome
 from rtstone.report.parts.words import counted_units, system
 from rtstone.units import counted
 from rtstone.wire.records import Bench
@@ -29,6 +29,10 @@ def worst_case_lines(estimates: WorstCases, run: Run) -> Iterator[Text]:
     if counted_units(run):
         why = outcome(estimates.cases[0].worst_case) if estimates.cases else "no cases"
         yield Text(f"No worst cases in {counted(len(named), 'result')}: {why}", style="bold")
+        for case, name in named:
+            if case.composed is not None:
+                yield Text.assemble(("  " + name, "bold"), f": {observed(case.worst_case)}")
+                yield _composed(case.composed)
         return
     summary = f"{len(bounded)} of {counted(len(named), 'result')} with a bound"
     yield Text(" · ".join([system(run) or run.target.title, summary]), style="bold")
@@ -36,6 +40,12 @@ def worst_case_lines(estimates: WorstCases, run: Run) -> Iterator[Text]:
         sign, style = ("  ", "bold") if case.worst_case.bound is not None else ("? ", "cyan")
         yield Text.assemble((sign + name, style), f": {outcome(case.worst_case)}")
         yield Text(f"    {observed(case.worst_case)}", style="dim")
+        if case.composed is not None:
+            yield _composed(case.composed)
         if case.worst_case.bound is not None:
             yield from (Text(f"    + {check.name}: {check.detail}", style="dim")
                         for check in case.worst_case.checks)  # fmt: skip
+
+
+def _composed(bound: Composed) -> Text:
+    return Text(f"    until the first switch to its task: {composed_bound(bound)}", style="dim")

@@ -7,12 +7,20 @@ one system; if anything speaks against it, the statement has that as a reason an
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rtstone.documents.case_key import GUARANTEED, CaseKey, case_key, without
 from rtstone.documents.other_names import is_called
 from rtstone.documents.run import Result, Run, Value, as_text
-from rtstone.documents.worstcase import Estimated, Guarantee, Nature, Tested, WorstCases
+from rtstone.documents.sections import SectionsOfRun, defects
+from rtstone.documents.worstcase import (
+    Composed,
+    Estimated,
+    Guarantee,
+    Nature,
+    Tested,
+    WorstCases,
+)
 from rtstone.errors import UsageError, unknown
 from rtstone.results.flags import BY_NAME
 from rtstone.results.pool import section_s
@@ -81,20 +89,28 @@ UNPROVEN = [
 ]
 
 
-def worst_cases(run: Run) -> WorstCases:
-    """Return the estimates of all results of a run that have samples."""
-    cases = [_estimated([result]) for result in run.results if result.n]
+def worst_cases(run: Run, sections: Iterable[SectionsOfRun] = ()) -> WorstCases:
+    """Return the estimates of all results of a run that have samples.
+
+    ``sections``: of its cases, as far as they are known.
+    """
+    composed = _composed(sections)
+    cases = [_estimated([result], composed) for result in run.results if result.n]
     return WorstCases(run_id=run.run_id, cases=cases)
 
 
-def guarantee(runs: Sequence[Run], bench: str | None = None) -> Guarantee:
+def guarantee(
+    runs: Sequence[Run], bench: str | None = None, sections: Iterable[SectionsOfRun] = ()
+) -> Guarantee:
     """Return the statement.  Raises UsageError for runs of several systems, or without a case.
 
     ``bench``: the bench that it is about, by default those from a request to the application.
+    ``sections``: of cases of these runs, as far as they are known.
     """
     _alike(runs)
     groups = list(_cases(runs, bench).values())
-    cases = [_estimated(group) for group in groups]
+    composed = _composed(sections)
+    cases = [_estimated(group, composed) for group in groups]
     first = runs[0]
     flags = {flag for group in groups for result in group for flag in result.flags}
     lacking: dict[str, list[str]] = defaultdict(list)
@@ -182,10 +198,7 @@ def _cases(runs: Sequence[Run], bench: str | None) -> dict[CaseKey, list[Result]
                 else is_called(result.bench, bench, result.params)
             )
             if wanted and result.status != "unsupported":
-                key = case_key(
-                    result.bench, result.params, result.series, result.load, ignoring=GUARANTEED
-                )
-                groups[key].append(result)
+                groups[_key(result)].append(result)
     if not groups:
         subject = bench or f"what leads from a request to the application, {' or '.join(REQUEST)}"
         raise UsageError(
@@ -195,7 +208,27 @@ def _cases(runs: Sequence[Run], bench: str | None) -> dict[CaseKey, list[Result]
     return groups
 
 
-def _estimated(results: Sequence[Result]) -> Estimated:
+def _key(case: Result | SectionsOfRun) -> CaseKey:
+    return case_key(case.bench, case.params, case.series, case.load, ignoring=GUARANTEED)
+
+
+def _composed(sections: Iterable[SectionsOfRun]) -> dict[CaseKey, Composed]:
+    """Return the largest composed bound of each case, of those that no wake-up contradicts."""
+    largest: dict[CaseKey, Composed] = {}
+    for document in sections:
+        bound = document.bound
+        if bound is None or defects(document):
+            continue
+        part = max((t for t in bound.terms if t.added), key=lambda term: term.longest)
+        composed = Composed(
+            longest=bound.longest, seen=bound.seen, most_of_it=" > ".join(part.begin)
+        )
+        key = _key(document)
+        largest[key] = max(largest.get(key, composed), composed, key=lambda each: each.longest)
+    return largest
+
+
+def _estimated(results: Sequence[Result], composed: Mapping[CaseKey, Composed]) -> Estimated:
     first = results[0]
     missed = [result.missed for result in results if result.missed is not None]
     return Estimated(
@@ -205,6 +238,7 @@ def _estimated(results: Sequence[Result]) -> Estimated:
         load=first.load,
         missed=sum(missed) if missed else None,
         worst_case=worst_case(results),
+        composed=composed.get(_key(first)),
     )
 
 
