@@ -110,6 +110,19 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True):
     after: Natural | None = None
 
 
+class Unseen(msgspec.Struct, frozen=True, kw_only=True):
+    """Functions of the kernel that mask interrupts, and began no section here.
+
+    ``functions``: how many mask them, by an instruction of their own or by a function that does it
+    for its callers; modules are not among them.  ``unseen``: how many of these began no section;
+    ``names``: of these.
+    """
+
+    functions: Natural
+    unseen: Natural
+    names: list[str]
+
+
 class SectionsOfRun(msgspec.Struct, frozen=True, kw_only=True):
     """Every section of a case that began between its first and its last sample.
 
@@ -119,7 +132,8 @@ class SectionsOfRun(msgspec.Struct, frozen=True, kw_only=True):
     end.  ``max``: the largest sample.  ``interrupts``: how many came, where that was seen, and
     ``while_masked``: of these, how many came where interrupts were held to be masked; any is a
     defect of the instrument.  ``bound``: of the time until the first switch to the task;
-    ``no_bound``: why there is none.
+    ``no_bound``: why there is none.  ``unseen``: what might have masked interrupts, where the code
+    says it.
     """
 
     schema: str = SCHEMA
@@ -139,6 +153,7 @@ class SectionsOfRun(msgspec.Struct, frozen=True, kw_only=True):
     kinds: list[Sections]
     bound: Bound | None = None
     no_bound: str = ""
+    unseen: Unseen | None = None
     notes: list[str] = []
 
 

@@ -7,6 +7,7 @@ Reference Manual, C6.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,6 +72,24 @@ def _constant(words: NDArray[Any], at: int) -> int | None:
         if word & 0xFFE0001F == 0xD2800000 | register:  # mov xN, #constant
             return word >> 5 & 0xFFFF
     return None
+
+
+def masking(code: bytes) -> list[int]:
+    """Return the instructions that mask interrupts whatever was before, by offset."""
+    words = np.frombuffer(code, "<u4", len(code) // 4)
+    masks = (words & 0xFFFFF0FF == 0xD50340DF) & (words & 0x200 != 0)  # msr daifset
+    places: list[int] = (4 * np.flatnonzero(masks)).tolist()
+    return places
+
+
+def calls(code: bytes, functions: Collection[int]) -> list[int]:
+    """Return the instructions that call one of these functions, all by offset."""
+    words = np.frombuffer(code, "<u4", len(code) // 4)
+    at = np.flatnonzero(words >> 26 == 0x25)  # bl
+    distance = (words[at] & 0x3FFFFFF).astype(np.int64)
+    distance -= distance >> 25 << 26
+    places: list[int] = (4 * at[np.isin(4 * (at + distance), list(functions))]).tolist()
+    return places
 
 
 def preempt_count(code: bytes) -> int | None:

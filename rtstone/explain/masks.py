@@ -45,12 +45,14 @@ RAISING, LOWERING = (ENTER, "uxPortSetInterruptMask"), (EXIT, "vPortClearInterru
 class Followed(NamedTuple):
     """What the plugin is to follow: the kinds of sections, and the lines of its request.
 
-    ``composition``: of the bound; None if what it needs cannot be followed.
+    ``composition``: of the bound; None if what it needs cannot be followed.  ``masking``: the
+    functions that mask interrupts, as far as the code says it.
     """
 
     kinds: Sequence[Kind]
     lines: Sequence[Line]
     composition: Composition | None
+    masking: Sequence[str] = ()
 
 
 def of_freertos(image: bytes, space: AddressSpace, arch: str) -> Followed:
@@ -145,9 +147,17 @@ def of_linux(code: bytes, symbols: Functions, space: AddressSpace) -> Followed:
         lines += [("point", starts[name], when) for name, when in POINTS.items() if name in starts]
     steps = {name: step for name, step in STEPS.items() if name in starts}
     if not {SCHEDULES, ASKS, IDLES} <= set(steps.values()):
-        return Followed(kinds, lines, None)
+        return Followed(kinds, lines, None, _masking(code, symbols, base))
     lines += [("step", step, starts[name]) for name, step in steps.items()]
-    return Followed(kinds, lines, ENTERED)
+    return Followed(kinds, lines, ENTERED, _masking(code, symbols, base))
+
+
+def _masking(code: bytes, symbols: Functions, base: int) -> list[str]:
+    """Return the functions that mask interrupts, themselves or by one that does it for others."""
+    places = [place for at in daif.masking(code) if (place := symbols.find(base + at))]
+    wrapping = {start - base for name, start in places if name.startswith(WRAPPING)}
+    places += [place for at in daif.calls(code, wrapping) if (place := symbols.find(base + at))]
+    return sorted({name for name, _ in places if not name.startswith(WRAPPING)})
 
 
 def _code(

@@ -6,7 +6,7 @@ records the sections between the first and the last of them, the third who calle
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from msgspec import structs
@@ -21,6 +21,7 @@ from rtstone.documents.sections import (
     Sections,
     SectionsOfRun,
     Term,
+    Unseen,
 )
 from rtstone.errors import TargetError, UsageError
 from rtstone.explain import image, kernel, masks, stacks
@@ -99,7 +100,16 @@ def sections_of(
         kinds=[_with_stacks(each, during.start, callers) for each in kinds],
         bound=bound and _bound_with_stacks(bound, during.start, callers),
         no_bound=no_bound,
+        unseen=_unseen(followed.masking, kinds),
     )
+
+
+def _unseen(masking: Sequence[str], kinds: Iterable[Sections]) -> Unseen | None:
+    """Return which of the functions that mask interrupts began no section; None without any."""
+    sections = (s for each in kinds if each.kind == "irqs-masked" for s in each.sections)
+    began = {name for section in sections for name in section.begin}
+    names = [name for name in masking if name not in began]
+    return Unseen(functions=len(masking), unseen=len(names), names=names) if masking else None
 
 
 def _no_bound(followed: masks.Followed, every: Samples) -> str:

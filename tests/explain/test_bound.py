@@ -175,6 +175,19 @@ def test_no_schedule_is_above_and_the_worst_reaches_it(delays: Delays, name: str
     assert slack == 0
 
 
+def test_a_request_that_the_scheduler_has_answered_leaves_no_gap(delays: Delays) -> None:
+    both = Step(off=True, masked=True)
+    enters, switch = schedules.OFF._replace(event=schedules.ENTERS), both._replace(event="switch")
+    later = [schedules.OFF, *[schedules.FREE] * 9, enters, both, switch, schedules.FREE]
+    asking = Step(irq=True, off=True, masked=True, event=schedules.ASKS)
+    stays = [schedules.FREE, enters, asking, schedules.OFF, both]
+    goes = [schedules.FREE, enters, both, both._replace(event=schedules.ASKS), switch]
+    for answered in (stays, goes):
+        assert delays.follow([*answered, *later])[0]["gap"] == []
+    unanswered = [schedules.FREE, asking._replace(off=True), schedules.OFF]
+    assert delays.follow([*unanswered, *later])[0]["gap"] == [9]
+
+
 def test_handlers_are_counted_as_one_by_one() -> None:
     chance = random.Random(1)
     for _ in range(200):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from rtstone.explain.daif import context, daif, preempt_count
+from rtstone.explain.daif import calls, context, daif, masking, preempt_count
 
 NOP, RET, BL = 0xD503201F, 0xD65F03C0, 0x94000010
 READ, WRITE, MASK, UNMASK = 0xD53B4220, 0xD51B4220, 0xD50342DF, 0xD50342FF  # of x0; #2
@@ -52,6 +52,16 @@ def test_the_preempt_count_is_where_interrupts_are_counted() -> None:
     once, twice = store & ~(0xFFF << 10) | 2 << 10, store
     assert preempt_count(code(add, once, add, twice, add, twice)) == 16
     assert preempt_count(code(NOP)) is None
+
+
+def test_instructions_that_mask_and_calls_of_functions() -> None:
+    debug = MASK & ~0xF00 | 0x800  # of debug exceptions only
+    assert masking(code(NOP, MASK, UNMASK, debug, MASK | 0xF00)) == [4, 16]
+    back, forth = 0x94000000 | -2 & 0x3FFFFFF, 0x94000002
+    words = code(NOP, forth, back, back, forth, NOP, RET)
+    assert calls(words, {0}) == [8]
+    assert calls(words, {4, 12, 24}) == [4, 12, 16]
+    assert calls(words, set()) == []
 
 
 def test_where_registers_are_saved() -> None:

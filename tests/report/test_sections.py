@@ -7,7 +7,7 @@ import io
 from msgspec import structs
 from rich.console import Console, RenderableType
 
-from rtstone.documents.sections import Bound, Section, Sections, Term
+from rtstone.documents.sections import Bound, Section, Sections, Term, Unseen
 from rtstone.report.sections.text import change_lines, sections_lines
 from rtstone.stats.section_changes import section_changes
 from tests.report.explained import explained_run
@@ -75,6 +75,15 @@ def test_the_bound_is_second_with_its_parts() -> None:
     assert " 166 19 979 while no task can be switched to: f ... g in a > f + 307" in text
     assert "the longest is 377, sample 133; from the switch to the end of a sample it was" in text
     assert "defect" not in text
+
+
+def test_what_was_never_seen_is_counted() -> None:
+    names = [f"function_{n}" for n in range(7)]
+    unseen = Unseen(functions=9, unseen=7, names=names)
+    text = " ".join(printed(list(sections_lines(structs.replace(ALL, unseen=unseen), RUN, WIDTH))))
+    line = "Of 9 functions of the kernel that mask interrupts 7 began no section here: function_0"
+    assert line in text
+    assert "function_4, ..." in text and "function_5" not in text
 
 
 def test_a_wake_up_above_the_bound_is_a_defect() -> None:

@@ -26,6 +26,7 @@ from rtstone.units import count, counted
 
 ROWS = 10  # of a kind
 CHANGES = 24
+UNSEEN = 5  # names; the document has them all
 CALLERS = 6  # innermost functions of a stack; the document has them all
 INDENT = " " * 4
 _HEAD = ("longest", "n", "mean", "at")
@@ -49,6 +50,13 @@ def sections_lines(document: SectionsOfRun, run: Run, width: int) -> Iterator[Re
     for kind in document.kinds:
         yield ""
         yield from _kind(kind, document.instructions, width)
+    if (unseen := document.unseen) is not None:
+        names = ", ".join(unseen.names[:UNSEEN])
+        further = ", ..." if unseen.unseen > UNSEEN else ""
+        text = f"Of {counted(unseen.functions, 'function')} of the kernel that mask interrupts "
+        text += f"{count(unseen.unseen)} began no section here: {names or 'none'}{further}"
+        yield ""
+        yield from sentences(Text(text, style="dim"), width)
     for note in document.notes:
         yield from sentences(Text(f"note: {note}"), width)
 
