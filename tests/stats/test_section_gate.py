@@ -64,7 +64,7 @@ def test_the_longest_may_be_as_long_as_the_limit(allowed: int, verdict: str) -> 
 def test_a_limit_of_the_bound() -> None:
     bound = Bound(longest=900, sentence="", terms=[], seen=800, sample=3, switched=40)
     document = structs.replace(DOCUMENT, bound=bound)
-    (limit,), _ = limits_of(["sections bound<=900"])
+    (limit,), _ = limits_of(["sections bound<=900"], "--limit ")
     (check,) = section_checks(document, [limit])
     assert (check.verdict, check.observed, check.n) == ("passed", 900, 40)
     (check,) = section_checks(document, [limit._replace(allowed=899)])
