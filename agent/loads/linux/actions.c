@@ -31,20 +31,31 @@ typedef struct step {
     uint64_t at; /* ns */
 } step;
 
+/* Moves *s past a character; returns whether it is there. */
+static bool skip(const char **s, char c)
+{
+    bool is = **s == c;
+    *s += is;
+    return is;
+}
+
+/* Reads a number from `least` to `most` at *s and moves *s past it; false: there is none. */
+static bool read_number(const char **s, int64_t least, int64_t most, int64_t *value)
+{
+    return rts_number(s, value) && *value >= least && *value <= most;
+}
+
 /* Reads a step at *text and moves *text past it and its comma; false: it is none. */
 static bool read_step(const char **text, step *out)
 {
     const char *s = *text;
     size_t length = strcspn(s, "*@,");
-    int64_t n = 0, at;
+    int64_t n = 0, at = 0;
     out->action = provoke_named(s, length);
     s += length;
-    if (!out->action || (*s == '*' && (s++, !rts_number(&s, &n) || n < 1 || n > PROVOKE_MOST)))
-        return false;
-    if (*s++ != '@' || !rts_number(&s, &at) || at < 0 || at > 1000000 || strncmp(s, "us", 2))
-        return false;
-    s += 2;
-    if (*s && (*s++ != ',' || !*s))
+    if (!out->action || (skip(&s, '*') && !read_number(&s, 1, PROVOKE_MOST, &n)) ||
+        !skip(&s, '@') || !read_number(&s, 0, 1000000, &at) || !skip(&s, 'u') || !skip(&s, 's') ||
+        (*s && (!skip(&s, ',') || !*s)))
         return false;
     out->n = n ? (unsigned)n : out->action->n;
     out->at = (uint64_t)at * 1000;
@@ -73,9 +84,12 @@ static void run_step(rts_worker *w)
 {
     const actions_params *p = rts_load_params(w->load);
     const char *rest = p->steps;
-    step s;
+    step s = {0};
     for (unsigned i = 0; i <= w->index; i++)
-        read_step(&rest, &s); /* they were read before */
+        if (!read_step(&rest, &s)) { /* prepare() refuses these */
+            rts_worker_failed(w, "no step: '%s'", rest);
+            return;
+        }
     provoke_repeat(w, s.action, s.n, (uint64_t)p->every, s.at);
 }
 
