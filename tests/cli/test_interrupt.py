@@ -25,6 +25,7 @@ from rtstone.measure import agent_session
 from rtstone.measure.listener import Listener
 from rtstone.measure.planner import build_plan
 from rtstone.measure.request import Request
+from rtstone.results.flags import LASTING
 from rtstone.store.index import find, latest
 from rtstone.store.rundir import load
 from rtstone.wire import records
@@ -287,7 +288,8 @@ def test_time_0_measures_until_it_is_stopped(cli: Cli, late: str, strikes: Strik
     first = load(path)
     assert (first.status, first.reason, statuses(first)) == ("complete", None, ["ok"])
     assert first.results[0].n > 1000
-    assert (first.results[0].ended, first.results[0].flags) == ("stopped", ["missed"])
+    assert first.results[0].ended == "stopped"
+    assert set(first.results[0].flags) - {LASTING} == {"missed"}  # on a busy machine it lasts
     strikes.left = 1
     assert cli("run", "--resume", path).status == 0
     (result,) = load(path).results

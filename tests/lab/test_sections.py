@@ -27,6 +27,7 @@ from tests.conftest import Cli
 pytestmark = pytest.mark.lab
 
 AROUND = 5_000  # instructions, in which every section ends
+VECTOR = 16  # instructions from an exception's vector to the first of its handler
 
 
 def measured(cli: Cli, place: Path, system: str, *words: str) -> dict[str, Any]:
@@ -198,3 +199,30 @@ def test_the_longest_has_its_callers(cli: Cli, tmp_path: Path) -> None:
     done = cli("sections", tmp_path / "run")
     assert done.status == 0
     assert done.out.splitlines()[0] == sections["sentence"]
+
+
+@pytest.mark.parametrize("system", ["linux-6.1", "linux-6.1-rt"])
+def test_no_interrupt_comes_while_they_are_masked(cli: Cli, tmp_path: Path, system: str) -> None:
+    """A fault of the model would let one come; what explain says of a sample fits the sections."""
+    place = tmp_path / "run"
+    sections = measured(cli, place, system, "--load", "syscalls")
+    assert sections["interrupts"] > 30
+    assert sections["while_masked"] == 0
+    kinds = {kind["kind"]: kind for kind in sections["kinds"]}
+    other = "preempt-off" if system.endswith("-rt") else "unbroken"
+    assert kinds.keys() == {"irqs-masked", other}
+    for kind in kinds.values():
+        assert kind["n"] > 100
+        assert 1000 < kind["longest"] < kind["total"] < sections["instructions"]
+        assert kind["longest"] == kind["sections"][0]["longest"]
+    done = cli("explain", place, "--json")
+    assert done.status == 0, done.err
+    parts = done.document["way"]["segments"]
+    late = sum(part["length"] for part in parts if part["kind"] == "irq-delay")
+    assert late <= kinds["irqs-masked"]["longest"] + VECTOR
+    below_its_bound(cli, place, sections)
+    assert sections["unseen"]["functions"] > sections["unseen"]["unseen"] > 0
+    if system.endswith("-rt"):
+        return  # where threads of a higher priority may block for longer
+    blocking = max((part["length"] for part in parts if part["kind"] == "blocking"), default=0)
+    assert blocking <= kinds[other]["longest"]
