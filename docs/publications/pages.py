@@ -20,7 +20,8 @@ HEAD = """# The publications, today
 
 Each publication's tables as printed, beside the models made after it and the systems that were
 measured. Made by `docs/reproduce-all.sh` of {version} ({years}). Systems of the lab count
-instructions, and repeat exactly; `local` is the machine on which the pages were made.
+instructions, and repeat exactly; `local`, if it is there, is the machine on which the pages were
+made.
 
 A place is a cell of the tables. *With a number*: measured or simulated. *Unsupported*: the system
 lacks what it takes. *Not valid*: incomplete or failed. *Not run*: no run has it. *In no table*:
