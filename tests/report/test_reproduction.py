@@ -25,6 +25,7 @@ from rtstone.documents.reproduction import (
 from rtstone.documents.run import Agent, Clock, Result, Run, Target, Trace
 from rtstone.report.comparison import axes
 from rtstone.report.parts.model import Bars, Chart, Section, Special
+from rtstone.report.reproduction import text as words
 from rtstone.report.reproduction.figures import MOMENTS, _lines, figures
 from rtstone.report.reproduction.page import GAPS, compose, markdown, reproduction_lines
 from rtstone.report.reproduction.statements import summary
@@ -413,6 +414,15 @@ def test_more_than_two_systems_share_a_sentence_the_best_first() -> None:
     assert each in markdown(stated).replace("\\", "")
     two = [structs.replace(line, here=line.here[:2]) for line in statements]
     assert summary(structs.replace(stated, statements=two)).startswith("a: of 1 statement ")
+
+
+def test_where_no_statement_is_judged_the_answer_is_what_the_tables_have() -> None:
+    document = made_of("golatowski").document
+    outcomes = words.outcomes(document, 0)
+    label = document.columns[0].label
+    assert summary(document).startswith(
+        f"Cells with numbers: {outcomes['with numbers']} of {outcomes.total()} on {label}. "
+    )
 
 
 def test_no_statement_is_counted_without_a_system() -> None:

@@ -24,13 +24,16 @@ SENTENCES = 2  # systems that have a sentence each in the verdict of a page
 def summary(reproduction: Reproduction) -> str:
     """Return how many of the statements hold on today's systems.
 
-    One or two systems have a sentence each, more stand in one, those first where most hold.
+    One or two systems have a sentence each, more stand in one, those first where most hold.  Where
+    none can be judged, the answer is how much of the tables there is.
     """
     if not reproduction.statements:
         return ""
     verdicts = [_verdicts(reproduction, place) for place in range(len(reproduction.columns))]
     judged = [place for place, verdict in enumerate(verdicts) if verdict]
-    if len(judged) <= SENTENCES:
+    if not judged and reproduction.columns:
+        sentences = [_extent(reproduction)]
+    elif len(judged) <= SENTENCES:
         sentences = [counts(reproduction, place) for place in judged]
     else:
         judged.sort(key=lambda place: -verdicts[place]["yes"])
@@ -60,6 +63,18 @@ def counts(reproduction: Reproduction, place: int) -> str:
         f"{verdicts['no']} {'does' if verdicts['no'] == 1 else 'do'} not hold, "
         f"{verdicts['undetermined']} {_are(verdicts['undetermined'])} undetermined."
     )
+
+
+def _extent(reproduction: Reproduction) -> str:
+    """Return in a sentence how many cells have numbers, those systems first that have most."""
+    cells = [words.outcomes(reproduction, place) for place in range(len(reproduction.columns))]
+    order = sorted(range(len(cells)), key=lambda place: -cells[place][words.WITH_NUMBERS])
+    systems = (
+        f"{cells[place][words.WITH_NUMBERS]} of {cells[place].total()} on "
+        f"{reproduction.columns[place].label}"
+        for place in order
+    )
+    return f"Cells with numbers: {', '.join(systems)}."
 
 
 def _verdicts(reproduction: Reproduction, place: int) -> Counter[str]:

@@ -193,24 +193,33 @@ def about(column: Column) -> Iterator[str]:
     yield from (f"load {load}" for load in column.loads)
 
 
-def tally(reproduction: Reproduction, place: int) -> str:
+WITH_NUMBERS = "with numbers"
+
+
+def outcomes(reproduction: Reproduction, place: int) -> Counter[str]:
     """Return how many cells a column has, by what is in them: numbers, or why there are none."""
-    outcomes = [
-        "with numbers" if any(shown.value is not None for shown in cell.here.values)
+    cells = [
+        WITH_NUMBERS if any(shown.value is not None for shown in cell.here.values)
         else "without the number" if cell.here.status == "ok" else cell.here.status
         for table in reproduction.tables
         for item in table.items
         for system, cell in zip(table.systems, item.cells, strict=True)
         if system.column == place and cell.here is not None
     ]  # fmt: skip
-    outcomes += [
-        "with numbers" if listing.rows else listing.status
+    cells += [
+        WITH_NUMBERS if listing.rows else listing.status
         for table in reproduction.tables
         for listing in table.listings
         if listing.column == place
     ]
-    counts = ", ".join(f"{n} {outcome}" for outcome, n in Counter(outcomes).most_common())
-    return f"{counted(len(outcomes), 'cell')}: {counts}"
+    return Counter(cells)
+
+
+def tally(reproduction: Reproduction, place: int) -> str:
+    """Return the same in words."""
+    cells = outcomes(reproduction, place)
+    counts = ", ".join(f"{n} {outcome}" for outcome, n in cells.most_common())
+    return f"{counted(cells.total(), 'cell')}: {counts}"
 
 
 class Gap(NamedTuple):
