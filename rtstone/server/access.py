@@ -96,7 +96,8 @@ def require(request: Request, scope: Scope, project: str | None) -> Principal:
 
 
 def _unknown(why: str, browser: bool) -> HTTPException:
-    schemes = 'Bearer realm="rtstone"' + (', Basic realm="rtstone"' if browser else "")
+    # Browsers look no further than the first challenge of a header.
+    schemes = ('Basic realm="rtstone", ' if browser else "") + 'Bearer realm="rtstone"'
     return HTTPException(401, why, headers={"WWW-Authenticate": schemes})
 
 

@@ -58,6 +58,12 @@ def test_without_a_token_nothing_is_open_but_what_is_meant_to_be(closed: Served)
     assert closed.client.get("/healthz").text == "ok\n"
 
 
+def test_a_browser_is_first_asked_for_what_it_can_give(closed: Served) -> None:
+    """Chromium logs in nobody whose first challenge is of another scheme."""
+    challenge = closed.client.get("/").headers["WWW-Authenticate"]
+    assert challenge == 'Basic realm="rtstone", Bearer realm="rtstone"'
+
+
 def test_where_reading_is_open_changing_is_not(places: Places) -> None:
     with serving(Settings(places.store, port=0)) as served:
         for method, address in routes(served):
