@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -15,9 +14,9 @@ from rtstone import files
 from rtstone.documents.consistency import check_explanation
 from rtstone.documents.explanation import SCHEMA, Explanation, Way
 from rtstone.errors import StoreError
-from rtstone.printable import parsed, shown
 from rtstone.store.atomic import replace
-from rtstone.store.layout import EXPLANATION, UNREADABLE, attached, of_series
+from rtstone.store.attachments import attachments
+from rtstone.store.layout import EXPLANATION, of_series
 
 LARGEST = 10_000_000  # bytes of one
 
@@ -54,33 +53,17 @@ def keep(directory: Path, explanation: Explanation) -> Explanation:
 
 def explanations(directory: Path, run_id: str, case: int | None = None) -> Explained:
     """Return the explanations of a run or of one of its cases; a damaged one spoils only itself."""
-    stored, damaged = [], []
     begin = "" if case is None else f"explanation-{case}-"
     try:
-        with files.directory(directory, links=True) as place:
-            names = sorted(filter(EXPLANATION.fullmatch, os.listdir(place)))  # noqa: PTH208
-            for name in (name for name in names if name.startswith(begin)):
-                try:
-                    stored.append(_read(place, name, run_id))
-                except (OSError, *UNREADABLE) as error:
-                    why = error.strerror if isinstance(error, OSError) else error
-                    damaged.append(f"not a readable {name}, {directory}: {shown(str(why))}")
+        stored, damaged = attachments(
+            directory, run_id, Explanation, schema=SCHEMA, names=EXPLANATION, begin=begin,
+            largest=LARGEST, check=check_explanation,
+        )  # fmt: skip
     except OSError as error:
-        damaged.append(f"cannot read explanations, {directory}: {error.strerror}")
+        return Explained([], [f"cannot read explanations, {directory}: {error.strerror}"])
     return Explained(
         sorted(stored, key=lambda entry: (entry.case, entry.way.sample.index)), damaged
     )
-
-
-def _read(place: int, name: str, run_id: str) -> Explanation:
-    """Return the explanation in a file of a directory.  Raises OSError, or as decoding does."""
-    explanation = parsed(attached(place, name, LARGEST), Explanation)
-    if explanation.schema != SCHEMA:
-        raise msgspec.ValidationError(f"not of schema {SCHEMA}")
-    if explanation.run_id != run_id:
-        raise msgspec.ValidationError(f"of another run, {explanation.run_id}")
-    check_explanation(explanation)
-    return explanation
 
 
 def _shortened(explanation: Explanation) -> Explanation:

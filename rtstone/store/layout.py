@@ -8,7 +8,6 @@ import hashlib
 import os
 import re
 import shlex
-import stat
 from pathlib import Path
 
 import msgspec
@@ -63,18 +62,6 @@ def regular(path: Path, largest: int | None = None) -> bytes:
     with opened(path) as file:
         if largest is not None and os.fstat(file.fileno()).st_size > largest:
             raise OSError(errno.EFBIG, f"{path.name} is larger than {largest} bytes")
-        return file.read()
-
-
-def attached(place: int, name: str, largest: int) -> bytes:
-    """Return the content of a file of an open directory.  Raises OSError, as ``regular`` does."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-    with os.fdopen(os.open(name, flags, dir_fd=place), "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "not a regular file")
-        if status.st_size > largest:
-            raise OSError(errno.EFBIG, f"larger than {largest} bytes")
         return file.read()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,9 +12,10 @@ from rtstone import files
 from rtstone.documents.consistency import check_sections
 from rtstone.documents.sections import SCHEMA, SectionsOfRun
 from rtstone.errors import StoreError
-from rtstone.printable import document, parsed, shown
+from rtstone.printable import document
 from rtstone.store.atomic import replace
-from rtstone.store.layout import SECTIONS, UNREADABLE, attached, of_series
+from rtstone.store.attachments import attachments
+from rtstone.store.layout import SECTIONS, of_series
 
 LARGEST = 10_000_000  # bytes of one
 
@@ -44,26 +44,11 @@ def keep(directory: Path, sections: SectionsOfRun) -> None:
 
 def stored(directory: Path, run_id: str) -> Stored:
     """Return the sections of a run; a damaged document spoils only itself."""
-    sections, damaged = [], []
     try:
-        with files.directory(directory, links=True) as place:
-            for name in sorted(filter(SECTIONS.fullmatch, os.listdir(place))):  # noqa: PTH208
-                try:
-                    sections.append(_read(place, name, run_id))
-                except (OSError, *UNREADABLE) as error:
-                    why = error.strerror if isinstance(error, OSError) else error
-                    damaged.append(f"not a readable {name}, {directory}: {shown(str(why))}")
+        sections, damaged = attachments(
+            directory, run_id, SectionsOfRun, schema=SCHEMA, names=SECTIONS, largest=LARGEST,
+            check=check_sections,
+        )  # fmt: skip
     except OSError as error:
-        damaged.append(f"cannot read sections, {directory}: {error.strerror}")
+        return Stored([], [f"cannot read sections, {directory}: {error.strerror}"])
     return Stored(sections, damaged)
-
-
-def _read(place: int, name: str, run_id: str) -> SectionsOfRun:
-    """Return the sections in a file of a directory.  Raises OSError, or as decoding does."""
-    sections = parsed(attached(place, name, LARGEST), SectionsOfRun)
-    if sections.schema != SCHEMA:
-        raise msgspec.ValidationError(f"not of schema {SCHEMA}")
-    if sections.run_id != run_id:
-        raise msgspec.ValidationError(f"of another run, {sections.run_id}")
-    check_sections(sections)
-    return sections
