@@ -9,6 +9,7 @@ import pytest
 from msgspec import structs
 from rich.console import Console
 
+from rtstone.documents.attribution import PartEffect, Verdict
 from rtstone.report.run.attribution import findings
 from rtstone.report.run.brief import brief
 from rtstone.results.attribution import attributed
@@ -68,13 +69,13 @@ def test_exact_counts_have_facts_and_no_intervals(cli: Cli, target: list[str]) -
     run = structs.replace(run, attribution=design, results=counts)
     post, attempt = (finding.text for finding in findings(run))
     assert post == (
-        "disk alone makes the worst case (41 000 instructions; all parts 41 000, all but it "
-        "1 000); without load 1 000; cpu, interrupt, network, syscall, memory, search: not its "
-        "cause; exact for these 8 blocks"
+        "disk (alone 41 000, all but it 1 000) makes the worst case: 41 000 instructions with all "
+        "parts, 1 000 without load; not its cause: cpu, interrupt, network, syscall, memory, "
+        "search; exact for these 8 blocks"
     )
     assert attempt.startswith(
-        "cpu makes the worst case in company only (1 000 instructions; all parts 10 000, all but "
-        "it 1 000); network makes the worst case in company only "
+        "cpu (alone 1 000, all but it 1 000), network (alone 1 000, all but it 1 000) make the "
+        "worst case, but none of them alone: 10 000 instructions with all parts, "
     )
     narrow = Console(width=80, file=StringIO())
     narrow.print(*brief(evaluate_run(run), 80), sep="\n")
@@ -85,11 +86,41 @@ def test_exact_counts_have_facts_and_no_intervals(cli: Cli, target: list[str]) -
     assert "95%" not in text
 
 
+@pytest.mark.parametrize(
+    ("verdicts", "says"),
+    [
+        ({"disk": "causes it alone"}, "disk is enough for the worst case: 9.00 µs with all parts"),
+        (
+            {"disk": "causes it alone", "cpu": "causes it alone", "search": "undetermined"},
+            "cpu, disk are each enough for the worst case: 9.00 µs with all parts, 1.00 µs without "
+            "load; undetermined: search; all of this with 95% confidence",
+        ),
+        ({"disk": "not without it"}, "disk is needed for the worst case: 9.00 µs"),
+        ({"disk": "in company only"}, "disk makes the worst case, but only with other parts: 9.00"),
+        ({"disk": "not its cause"}, "no part is shown to make the worst case: 9.00 µs with all"),
+    ],
+)
+def test_a_sentence_claims_no_more_than_its_verdict(
+    cli: Cli, target: list[str], verdicts: dict[str, Verdict], says: str
+) -> None:
+    cli("run", BENCHES[0], *target, "--load", "heavy", "--apart", *SHORT)
+    run = load(find("last"))
+    assert run.attribution is not None
+    parts = [
+        PartEffect(part=part, verdict=verdict, alone=None, needed=None)
+        for part, verdict in sorted(verdicts.items())
+    ]
+    case = structs.replace(run.attribution.cases[0], parts=parts, all=9000, none=1000, whole=None)
+    design = structs.replace(run.attribution, cases=[case])
+    (finding,) = findings(structs.replace(run, attribution=design))
+    assert finding.text.startswith(says)
+
+
 def test_quiet_prints_what_each_case_says_of_the_parts_alone(cli: Cli, target: list[str]) -> None:
     done = cli("run", *BENCHES, *target, "--load", "heavy", "--apart", *SHORT, "-q")
     first, second = done.out.replace("\n  ", " ").splitlines()
-    assert first.startswith("sem.post.nowait: worst case 41.0 µs with all parts")
-    assert "; disk: causes it alone, not without it; cpu, interrupt" in first
+    assert first.startswith("sem.post.nowait: disk makes the worst case: 41.0 µs with all parts")
+    assert first.endswith("; all of this with 95% confidence")
     assert second.startswith("sem.try.free: ")
     assert cli("show", "last", "-q").out == done.out
 
@@ -99,13 +130,13 @@ def test_the_answer_comes_first_and_fits_80_columns(
 ) -> None:
     done = cli("run", *BENCHES, *target, "--load", "heavy", "--apart", *SHORT)
     assert done.out.startswith(
-        "sem.post.nowait: worst case 41.0 µs with all parts, 1.00 µs without load (41 times, 41 to "
+        "sem.post.nowait: disk makes the worst case: 41.0 µs with all parts, 1.00 µs without load "
     )
     narrow = Console(width=80, file=StringIO())
     narrow.print(*brief(evaluate_run(load(find("last"))), 80), sep="\n")
     assert isinstance(narrow.file, StringIO)
     lines = narrow.file.getvalue().splitlines()
-    assert "disk: causes it alone, not without it" in " ".join(map(str.strip, lines[:3]))
+    assert "(41 times, 41 to 41); not its cause: cpu, " in " ".join(map(str.strip, lines[:3]))
     rows = {line.split()[0]: line.split()[1:] for line in lines if line.count(" - ") > 1}
     assert rows == {
         "sem.post.nowait": ["-", "alone!", "-", "-", "-", "-", "-"],

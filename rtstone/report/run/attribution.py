@@ -122,54 +122,58 @@ def _labels(run: Run, design: Attribution) -> Iterator[str]:
 
 
 def _sentence(design: Attribution, case: AttributedCase) -> str:
+    """Return which part makes the worst case, the values, the parts that do not, and how sure."""
     if case.none is None or case.all is None:
         return f"undetermined: {case.reason}{_lost(case)}"
-    if case.exact and not case.reason:
-        return f"{_exact(design, case)}{_lost(case)}"
-    all_, none = quantity(case.all, case.unit), quantity(case.none, case.unit)
-    text = "worst case " if case.statistic == "max" else ""
-    text += f"{all_} with all parts, {none} without load"
-    text += f" ({_ratio(case.whole)})" if case.whole else ""
+    worst = "the worst case" if case.statistic == "max" else COLUMNS[case.statistic]
+    values = _values(case, case.all, case.none)
     if case.reason:
-        return f"{text}; undetermined: {case.reason}{_lost(case)}"
-    return f"{'; '.join([text, *_grouped(case.parts)])}{_lost(case)}"
+        head = "worst case " if case.statistic == "max" else ""
+        return f"{head}{values}; undetermined: {case.reason}{_lost(case)}"
+    clauses = []
+    for verdict, (singular, plural) in _CAUSES.items():
+        if parts := [_counted(part, case) for part in case.parts if part.verdict == verdict]:
+            words = singular if len(parts) == 1 else plural
+            clauses.append(words.format(parts=", ".join(parts), worst=worst))
+    clauses = clauses or [f"no part is shown to make {worst}"]
+    clauses[-1] += f": {values}"
+    for verdict in ("not its cause", "undetermined"):
+        if names := [part.part for part in case.parts if part.verdict == verdict]:
+            clauses.append(f"{verdict}: {', '.join(names)}")
+    sure = (
+        f"exact for these {counted(design.blocks, 'block')}"
+        if case.exact
+        else "all of this with 95% confidence"
+    )
+    return "; ".join([*clauses, sure]) + _lost(case)
 
 
-def _grouped(parts: Sequence[PartEffect]) -> list[str]:
-    """Return the names of the parts of each verdict."""
-    by_verdict: dict[Verdict, list[PartEffect]] = {}
-    for part in parts:
-        by_verdict.setdefault(part.verdict, []).append(part)
-    return [
-        f"{', '.join(part.part for part in by_verdict[verdict])}: {verdict}"
-        for verdict in _SHORT
-        if verdict in by_verdict
-    ]
-
-
-_SAID: dict[Verdict, str] = {
-    "causes it alone, not without it": "{part} alone makes {worst}",
-    "causes it alone": "{part} alone makes {worst}, and others do without it",
-    "in company only": "{part} makes {worst} in company only",
-    "not without it": "{worst} falls without {part}",
+# What is said of one part, and of several.
+_CAUSES: dict[Verdict, tuple[str, str]] = {
+    "causes it alone, not without it": ("{parts} makes {worst}", "{parts} each make {worst}"),
+    "causes it alone": ("{parts} is enough for {worst}", "{parts} are each enough for {worst}"),
+    "in company only": (
+        "{parts} makes {worst}, but only with other parts",
+        "{parts} make {worst}, but none of them alone",
+    ),
+    "not without it": ("{parts} is needed for {worst}", "{parts} are each needed for {worst}"),
 }
 
 
-def _exact(design: Attribution, case: AttributedCase) -> str:
-    """Return the sentence of a case of exact counts: the parts that make it, with their counts."""
-    worst = "the worst case" if case.statistic == "max" else COLUMNS[case.statistic]
-    guilty = [part for verdict in _SAID for part in case.parts if part.verdict == verdict]
-    said = [
-        f"{_SAID[part.verdict].format(part=part.part, worst=worst)} "
-        f"({_count(part.largest_alone)} instructions; all parts {_count(case.all)}, all but it "
-        f"{_count(part.largest_without)})"
-        for part in guilty
-    ]
-    if not guilty:
-        said = [f"no part is shown to make {worst} ({_count(case.all)} instructions with all)"]
-    said.append(f"without load {_count(case.none)}")
-    said += _grouped([part for part in case.parts if part not in guilty])
-    return f"{'; '.join(said)}; exact for these {counted(design.blocks, 'block')}"
+def _values(case: AttributedCase, all_: float, none: float) -> str:
+    """Return the statistic with all parts and without load, and if it is not exact their ratio."""
+    if case.exact:
+        return f"{_count(all_)} instructions with all parts, {_count(none)} without load"
+    text = f"{quantity(all_, case.unit)} with all parts, {quantity(none, case.unit)} without load"
+    return f"{text} ({_ratio(case.whole)})" if case.whole else text
+
+
+def _counted(part: PartEffect, case: AttributedCase) -> str:
+    """Return the name of a part, and where counts are exact those with it alone, and without it."""
+    if not case.exact:
+        return part.part
+    alone, without = _count(part.largest_alone), _count(part.largest_without)
+    return f"{part.part} (alone {alone}, all but it {without})"
 
 
 def _count(value: float | None) -> str:
