@@ -56,22 +56,30 @@ class Source(NamedTuple):
 
 
 def fetch(name: str, arch: str, say: Say = print) -> Kernel:
-    """Fetch and store a kernel, one with an exact version unless it is there.
+    """Fetch and store a kernel, unless what the archive has is there, with the right hashes.
 
     Raises TargetError if that is impossible here.
     """
-    if EXACT in name:
-        with suppress(TargetError):
-            kernel = kernels.find(name, arch)
-            say(f"{name} for {arch} is there already")
-            return kernel
-    archives = _archives(name, _package(name).codename)
+    stored = _stored(name, arch)
+    if stored and EXACT in name:
+        say(f"{name} for {arch} is there already")
+        return stored
     with _workshop() as work:
         say(f"{name} for {arch}: reading the lists of packages")
-        options = _private_root(work, DEBIAN_ARCH[arch], archives)
+        try:
+            archives = _archives(name, _package(name).codename)
+            options = _private_root(work, DEBIAN_ARCH[arch], archives)
+        except TargetError as error:
+            if stored is None:
+                raise
+            say(f"{name} for {arch} is there already; a newer one cannot be looked for: {error}")
+            return stored
         package = _chosen(name, arch, options)
-        say(f"{name} for {arch}: fetching {package}")
         parts = parts_of(_run(["apt-cache", *options, "depends", package])) or [package]
+        if stored and stored.package == f"{package} {_version(parts[0], options)}":
+            say(f"{name} for {arch} is there already, and is the newest")
+            return stored
+        say(f"{name} for {arch}: fetching {package}")
         (work / "download").mkdir()
         _run(["apt-get", *options, "-q", "download", *parts], cwd=work / "download")
         files = sorted((work / "download").glob("*.deb"))
@@ -80,6 +88,19 @@ def fetch(name: str, arch: str, say: Say = print) -> Kernel:
         version = _run(["dpkg-deb", "--field", str(files[0]), "Version"]).strip()
         (work / "new").mkdir()
         return _store(unpack(files, work / "new", name, arch, f"{package} {version}"), work)
+
+
+def _stored(name: str, arch: str) -> Kernel | None:
+    """Return a kernel of the lab, None if it is not there or its files were changed."""
+    with suppress(TargetError):
+        return kernels.find(name, arch)
+    return None
+
+
+def _version(package: str, options: list[str]) -> str:
+    """Return the version of a package that apt would fetch, "" if it names none."""
+    shown = _run(["apt-cache", *options, "--no-all-versions", "show", package])
+    return next(iter(re.findall(r"(?m)^Version: (\S+)$", shown)), "")
 
 
 @contextmanager

@@ -40,7 +40,11 @@ esac
 APT_CACHE = """\
 #!/bin/sh
 echo "$@" >> "$PLANT/calls"
-case "$*" in *" pkgnames "*) cat "$PLANT/names" ;; *) cat "$PLANT/depends" ;; esac
+case "$*" in
+*" pkgnames "*) cat "$PLANT/names" ;;
+*" show "*) echo "Package: any"; echo "Version: 6.1.9-1" ;;
+*) cat "$PLANT/depends" ;;
+esac
 """
 DPKG_DEB = """\
 #!/bin/sh
@@ -154,17 +158,45 @@ def test_a_module_may_be_built_in(plant: Path) -> None:
 
 def test_a_second_fetch_replaces_the_first(plant: Path) -> None:
     fetch.fetch("linux-6.1-rt", "aarch64", quiet)
-    files = [name.replace("-9-", "-10-") for name in WHOLE]
-    (plant / "package.tar").write_bytes(package(*files))
+    brings(plant, "10")
     assert fetch.fetch("linux-6.1-rt", "aarch64", quiet).release == "6.1.0-10-rt-arm64"
     assert len(list(kernels.folder("linux-6.1-rt", "aarch64").glob("vmlinuz-*"))) == 1
+
+
+def downloads(plant: Path) -> int:
+    return (plant / "calls").read_text().count(" download ")
+
+
+def test_what_is_there_is_not_fetched_again(plant: Path, cli: Cli) -> None:
+    kernel = fetch.fetch("linux-6.1-rt", "aarch64", quiet)
+    done = cli("lab", "fetch", "linux-6.1-rt")
+    assert "linux-6.1-rt for aarch64 is there already, and is the newest" in done.out
+    assert done.out.endswith(f"linux-6.1-rt: {kernel.package}, sha256 {kernel.sha256}\n")
+    assert downloads(plant) == 1
+    kernel.modules[0].write_bytes(b"changed")
+    fetch.fetch("linux-6.1-rt", "aarch64", quiet)
+    assert downloads(plant) == 2
+    assert kernels.find("linux-6.1-rt", "aarch64") == kernel
+    brings(plant, "10")
+    fetch.fetch("linux-6.1-rt", "aarch64", quiet)
+    assert downloads(plant) == 3
+
+
+def test_what_is_there_needs_no_network(plant: Path) -> None:
+    kernel = fetch.fetch("linux-6.1-rt", "aarch64", quiet)
+    (plant / "offline").touch()
+    said: list[str] = []
+    assert fetch.fetch("linux-6.1-rt", "aarch64", said.append) == kernel
+    assert said[-1].startswith("linux-6.1-rt for aarch64 is there already; a newer one cannot be")
+    assert "no route to host" in said[-1]
 
 
 # ---- exact versions ----------------------------------------------------------------------------
 
 
 def brings(plant: Path, version: str) -> None:
-    """Have the archive's package hold a kernel of that version."""
+    """Have the archive's newest package be a kernel of that version."""
+    (plant / "depends").write_text(DEPENDS.replace("6.1.0-9", f"6.1.0-{version}"))
     files = [name.replace("-9-", f"-{version}-") for name in WHOLE]
     (plant / "package.tar").write_bytes(package(*files))
 
