@@ -21,7 +21,7 @@ from rtstone.stats.gate import check
 from rtstone.stats.worstcase import extremes
 from rtstone.system.rights import granting
 from rtstone.targets.local import Local
-from rtstone.wire.records import Bench, Param
+from rtstone.wire.records import Bench, Param, TextTable
 from tests.formats.long import DATA, run_of
 from tests.report.synthetic import answer, instructions, run, unprivileged
 
@@ -295,9 +295,62 @@ def test_a_model_is_named_in_the_verdict() -> None:
 
 
 def test_lengths_of_periods_are_no_wake_ups() -> None:
-    reply = answer(run_with(periodic(0, 2.9e6, bench="dk.latencytest")))
-    assert reply.verdict.startswith("Nothing to judge by a deadline")
+    reply = answer(run_with(periodic(0, 2.9e6, bench="dk.latencytest"), unsupported("x")[0]))
+    assert reply.verdict.startswith("dk.latencytest: median 900 ns, max 2.90 ms, n = 5 000 in ")
     assert not any("wake-up" in text for text in reply.basis)
+
+
+def sampled(worst: float, **members: Any) -> Result:
+    members = {
+        "case": 0, "bench": "sem.wait.free", "params": {}, "load": "none", "status": "ok",
+        "n": 5000, "p50": 900.0, "p99": 1000.0, **members,
+    }  # fmt: skip
+    return Result(max=worst, **members)
+
+
+def test_a_run_of_one_bench_without_deadlines_answers_by_its_numbers() -> None:
+    heavy = sampled(9e3, load="heavy", p999=7e3)
+    assert answer(run_with(sampled(2e3), heavy, sampled(1e3))).verdict == (
+        "sem.wait.free: median 900 ns, p99.9 7.00 µs, max 9.00 µs, n = 5 000, under load heavy; "
+        "the worst of 3 results."
+    )
+    batched = sampled(950.0, batch=8, single=sampled(4e3, p99=2e3))
+    assert answer(run_with(batched)).verdict == (
+        "sem.wait.free: median 900 ns, p99 2.00 µs, max 4.00 µs, n = 5 000, without load."
+    )
+    no_tail = sampled(950.0, batch=8)  # a mean of several operations has none
+    assert answer(run_with(no_tail)).verdict == (
+        "sem.wait.free: median 900 ns, n = 5 000, without load."
+    )
+    ordinary = sampled(2e3, flags=["no_rt"])
+    assert ", without load, measured " in answer(run_with(ordinary)).verdict
+    two = run_with(sampled(2e3), sampled(2e3, bench="sem.wait.busy"))
+    assert answer(two).verdict.startswith("Nothing to judge by a deadline")
+
+
+@pytest.mark.parametrize(
+    ("satisfied", "verdict"),
+    [
+        (["no", "no"], "POSIX: no profile of 2003; PSE51 lacks THREADS; 1 of 2 options supported."),
+        (["yes", "no"],
+         "POSIX: profiles PSE51 of 2003; PSE52 lacks THREADS; 1 of 2 options supported."),
+        (["yes", "yes"], "POSIX: profiles PSE51, PSE52 of 2003; 1 of 2 options supported."),
+    ],
+)  # fmt: skip
+def test_options_of_posix_answer_by_the_profiles(satisfied: list[str], verdict: str) -> None:
+    columns = ["profile", "edition of 1003.13", "satisfied", "missing"]
+    profiles = [
+        [name, "2003", has, "" if has == "yes" else "THREADS"]
+        for name, has in zip(("PSE51", "PSE52"), satisfied, strict=True)
+    ]
+    profiles.append(["PSE51", "1998: threads, one process", "yes", ""])
+    options = TextTable("Options", ["option", "supported"], [["TIMERS", "yes"], ["THREADS", "no"]])
+    result = Result(
+        case=0, bench="posix.options", params={}, load="none", status="ok",
+        figures={"supported": Figure(value=1, unit="options")},
+        tables=[options, TextTable("Profiles", columns, profiles)],
+    )  # fmt: skip
+    assert answer(run_with(result)).verdict == verdict
 
 
 def test_experiments_of_hartstone_tell_the_least_breakdown() -> None:

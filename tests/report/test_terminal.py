@@ -107,9 +107,9 @@ def test_many_results_of_a_bench_that_say_the_same_are_one_row() -> None:
         for k in range(6)
     ]  # fmt: skip
     rows = [line for line in shown(run_of(*results), 100).splitlines() if "450 ns" in line]
-    assert len(rows) == 3  # the answer, five alike, and the one that differs
-    assert "5 alike, by depth" in rows[1]
-    assert "depth=4" in rows[2]
+    assert len(rows) == 4  # verdict and worst result, five alike, and the one that differs
+    assert "5 alike, by depth" in rows[2]
+    assert "depth=4" in rows[3]
     loaded = [msgspec.structs.replace(r, load=load) for r in results[:3] for load in ("none", "io")]
     assert "6 alike, by depth load" in shown(run_of(*loaded), 100)
 
@@ -417,3 +417,9 @@ def test_the_width_of_labels_takes_few_trials(monkeypatch: pytest.MonkeyPatch) -
     width = results_table._label_width([line], 2)
     assert len(trials) <= 20
     assert [len(folded(line.label, w)) for w in (width - 1, width)] == [3, 2]
+
+
+def test_a_count_has_no_fraction() -> None:
+    assert figure(19.0, "options") == "19 options"
+    assert figure(1.5, "options per s") == "1.50 options per s"
+    assert (figure(19.0, "ns"), figure(19.0, "%")) == ("19.0 ns", "19.0 %")

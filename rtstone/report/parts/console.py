@@ -13,7 +13,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rtstone.units import GLUED, plain, quantity, trimmed
+from rtstone.units import GLUED, UNITS, plain, quantity, trimmed
 
 _GLUED = re.compile(rf"{GLUED.pattern}|(?<=\bn) (?==)|(?<=\bn =) (?=\d)|(?<=\bn) (?=\d)")
 _COMMAND = re.compile(r"`[^`]+`|\(rtstone [^)]+\)")
@@ -63,6 +63,8 @@ def figure(value: float | None, unit: str = "ns", bucket: float = 0.0) -> str:
         return "-"
     if value == 0 and bucket:
         return f"<{trimmed(bucket, unit)}"
+    if unit not in {"", "%", *UNITS} and value == round(value):
+        return trimmed(value, unit)  # a count
     return quantity(value, unit) if unit else plain(value)
 
 

@@ -29,6 +29,7 @@ from rtstone.documents.worstcase import WorstCase
 from rtstone.report.parts import words
 from rtstone.report.parts.bound import outcome
 from rtstone.report.parts.words import Grade, lacking_rights
+from rtstone.report.run import sole_bench
 from rtstone.report.run.findings import Finding, Subject, findings, split, subjects_of
 from rtstone.results import flags
 from rtstone.results.steal import with_steal
@@ -119,8 +120,8 @@ def answer(evaluated: RunEvaluation) -> Answer:
     if standouts.unfit is not None:
         foremost: Subject | None = subjects[standouts.unfit]
     else:  # what missed most activations or has the largest maximum
-        one_bench = len({r.bench for r in measured}) == 1
-        judged = wakeups or [s for s in subjects if s.result.n and one_bench]
+        sole_bench = len({r.bench for r in measured}) == 1
+        judged = wakeups or [s for s in subjects if s.result.n and sole_bench]
         judged = [s for s in judged if not flags.spoilt(s.result.flags)] or judged
         judged = [s for s in judged if s.result.max is not None] or judged
         foremost = max(
@@ -213,7 +214,9 @@ def _without_wakeups(run: Run) -> str:
     if lost := _lost(run, due):
         return lost
     if not due:
-        return "Nothing to judge by a deadline: no task of this run is woken by a timer."
+        return sole_bench.sentence(run) or (
+            "Nothing to judge by a deadline: no task of this run is woken by a timer."
+        )
     first = next((s for s in due if s.result.not_begun), due[0])
     case = f"{first.name.without_load}, {_under(first.result.load)}"
     if first.result.not_begun:
