@@ -13,7 +13,7 @@ from rtstone.documents.run import LOCAL
 from rtstone.printable import shown
 from rtstone.program import typed
 from rtstone.report.parts.console import folded, sentences
-from rtstone.system.findings import GROUPS, PROBLEMS, VERDICTS, Line
+from rtstone.system.findings import AS_ROOT, GROUPS, PROBLEMS, VERDICTS, Line
 from rtstone.system.tune import Entry
 from rtstone.units import counted
 
@@ -37,11 +37,13 @@ def verdict(lines: Sequence[Line]) -> Text:
     bad = [line.title for line in lines if line.verdict == "bad"]
     guest = any(line.id == GUEST and line.verdict == "warn" for line in lines)
     warned = sum(line.verdict == "warn" for line in lines)
-    mended = sum(line.tunable for line in lines)
+    mended = [line for line in lines if line.tunable]
     text = f"Cannot be measured as it is: {', '.join(bad)}" if bad else "Can be measured"
     text += "; a virtual machine" if guest and bad else ", as a virtual machine" if guest else ""
     text += f"; {counted(warned, 'warning')}"
-    text += typed(f", {mended} mended by `rtstone tune apply`") if mended else ""
+    if mended:
+        as_root = AS_ROOT if any(line.for_root for line in mended) else ""
+        text += typed(f", {len(mended)} mended by `rtstone tune apply`{as_root}")
     return Text(text, style="bold red" if bad else "bold green")
 
 
@@ -49,24 +51,30 @@ def checklist(
     lines: Sequence[Line],
     cpus: frozenset[int],
     width: int,
+    *,
+    room: int | None = None,
     problems: bool = False,
     target: str = LOCAL,
+    agents: Sequence[str] = (),
 ) -> Iterator[Text]:
-    """Yield the verdict, the counts and what is bad, then every line in its group.
+    """Yield the verdict, the counts, who else measures there (``agents``), and what is bad.
 
-    ``problems``: only lines that are bad, a warning or unknown.
+    Then come the warnings, as many as leave it at ``room`` rows in all; None: every line in its
+    group, with what to do.  ``problems``: of these, only what is bad, a warning or unknown.
     """
-    yield from sentences(verdict(lines), width)
-    if target != LOCAL:
-        yield Text(f"target: {shown(target)}; the commands below need --target as well", "dim")
-    count = Counter(line.verdict for line in lines)
-    counts = ", ".join(f"{count[verdict]} {verdict}" for verdict in _GRAVEST)
-    where = f"measured: CPU {cpu_list(cpus)}" if cpus else "which CPU is measured is not known"
-    yield Text(f"{where}; {counts}", style="dim")
     guest = [line for line in lines if line.id == GUEST and line.verdict == "warn"]
     worst = guest + [line for line in lines if line.verdict == "bad"]
+    head = [*sentences(verdict(lines), width), *_basis(lines, cpus, target)]
+    for agent in agents:
+        text = f"! measuring now: {agent}; what is started meanwhile is disturbed"
+        head += [Text(row, STYLES["warn"]) for row in _wrapped(text, width, "  ")]
     title = "bad: mend these first" if worst[len(guest) :] else "the worst"
-    yield from _part(title, worst, width, advised=True)
+    head += _part(title, worst, width, advised=True)
+    yield from head
+    if room is not None:
+        rest = [line for line in lines if line.verdict == "warn" and line not in guest]
+        yield from _briefly(rest, width, room - sum(row.plain.count("\n") + 1 for row in head))
+        return
     verdicts = {*PROBLEMS, "unknown"} - {"bad"} if problems else set(VERDICTS)
     for group in GROUPS:
         chosen = [
@@ -75,6 +83,35 @@ def checklist(
             if line.group == group and line.verdict in verdicts and line not in guest
         ]
         yield from _part(group, chosen, width)
+
+
+def _basis(lines: Sequence[Line], cpus: frozenset[int], target: str) -> Iterator[Text]:
+    """Yield what was examined, and how many lines have which verdict."""
+    if target != LOCAL:
+        yield Text(f"target: {shown(target)}; the commands below need --target as well", "dim")
+    count = Counter(line.verdict for line in lines)
+    counts = ", ".join(f"{count[verdict]} {verdict}" for verdict in _GRAVEST)
+    where = f"measured: CPU {cpu_list(cpus)}" if cpus else "which CPU is measured is not known"
+    yield Text(f"{where}; {counts}", style="dim")
+
+
+def _briefly(lines: Sequence[Line], width: int, room: int) -> Iterator[Text]:
+    """Yield a row for each line that there is room for, and how to see the others."""
+    how = "`rtstone doctor --problems` says what to do, `rtstone doctor --all` shows all lines"
+    hint = _wrapped(typed(how), width, "")
+    title = 2  # rows, as has what follows
+    fitting = lines[: max(0, room - title - len(hint) - 2)]
+    if fitting:
+        yield Text("\nwarnings", style="bold")
+    for line in fitting:
+        head = f"{SIGNS[line.verdict]} {line.verdict:<8}"
+        text = shown(f"{line.title:<{TITLE}} {line.value}" if line.value else line.title)
+        row = Text.assemble((head, STYLES[line.verdict]), text)
+        row.truncate(width, overflow="ellipsis")
+        yield row
+    left = len(lines) - len(fitting)
+    yield Text(f"{counted(left, 'more warning')}" if left else "", "dim")
+    yield from (Text(row, "dim") for row in hint)
 
 
 def _part(title: str, lines: Iterable[Line], width: int, advised: bool = False) -> Iterator[Text]:

@@ -39,11 +39,13 @@ class CheckedLine(msgspec.Struct, frozen=True, kw_only=True):
 class Checklist(msgspec.Struct, frozen=True, kw_only=True):
     """The checks of a system, and whether it can be measured: no check is bad.
 
-    ``target``: as it was requested; ``cpus``: those to be measured.
+    ``target``: as it was requested; ``cpus``: those to be measured; ``agents``: who measures there
+    now, in words.
     """
 
     schema: str = SCHEMA
     target: str
     measurable: bool
     cpus: list[int]
+    agents: list[str] = []
     checks: list[CheckedLine]

@@ -217,6 +217,15 @@ class System:
         return self.held - OF_THE_MACHINE if self.held and self.in_user_namespace else self.held
 
     @cached_property
+    def may_tune(self) -> bool:
+        """Whether this process may write to root's files in /proc and /sys; False: not known."""
+        try:
+            bits = int(self.status["CapEff"], 16)
+        except (KeyError, ValueError):
+            return False
+        return not self.in_user_namespace and bool(bits >> CAPABILITIES["CAP_DAC_OVERRIDE"] & 1)
+
+    @cached_property
     def bound(self) -> bool:
         """Whether no program that this process starts can get CAP_SYS_NICE from its file."""
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple, get_args
@@ -12,7 +13,10 @@ from rtstone.system.facts import System
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 PROBLEMS: tuple[Verdict, ...] = ("bad", "warn")
-TUNE = "`rtstone tune apply` does it, `rtstone tune restore` undoes it"  # an advice
+_UNDOES = "`rtstone tune restore` undoes it"
+TUNE = f"`rtstone tune apply` does it, {_UNDOES}"  # an advice
+_APPLY = re.compile(r"`rtstone tune apply[^`]*`")
+AS_ROOT = " as root"  # after a command, to whom it would be refused
 GROUPS: tuple[Group, ...] = get_args(Group)
 
 
@@ -64,7 +68,12 @@ class Line(NamedTuple):
     @property
     def tunable(self) -> bool:
         """Whether `rtstone tune apply` mends it."""
-        return self.verdict in PROBLEMS and TUNE in self.advice
+        return self.verdict in PROBLEMS and _UNDOES in self.advice
+
+    @property
+    def for_root(self) -> bool:
+        """Whether who asked may not use the `rtstone tune apply` that the advice names."""
+        return f"`{AS_ROOT}" in self.advice and _APPLY.search(self.advice) is not None
 
 
 def unreadable(name: str) -> Finding:
@@ -76,4 +85,6 @@ def carry_out(check: Check, seen: Seen) -> Line:
     """Return the line of a check, with advice where useful."""
     verdict, value, advice = check.probe(seen)
     advice = "" if verdict in {"good", "seen"} else advice or check.advice
+    if not seen.system.may_tune:
+        advice = _APPLY.sub(lambda command: command[0] + AS_ROOT, advice)
     return Line(check.id, check.group, check.title, verdict, value, advice)

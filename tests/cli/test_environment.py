@@ -13,6 +13,7 @@ from rtstone.documents.doctor import Checklist
 from rtstone.system import facts
 from rtstone.system.checks import CHECKS
 from rtstone.system.facts import CPU
+from rtstone.targets.local import Local
 from tests.cli.test_others import HEAVY, modules
 from tests.conftest import Cli
 from tests.system import trees
@@ -51,6 +52,24 @@ def test_doctor_says_what_is_bad_and_ends_with_1(tree: Path, cli: Cli) -> None:
     plant(tree, {GOVERNOR: "performance\n", f"{CPU}/cpu3/cpuidle/state2/disable": "1\n"})
     done = cli("doctor")
     assert (done.status, "X bad" in done.out) == (0, False)
+
+
+def test_doctor_shows_a_screen_and_the_rest_on_request(tree: Path, cli: Cli) -> None:
+    screen, problems, whole = (
+        cli("doctor", *words).out for words in ([], ["--problems"], ["--all"])
+    )
+    assert "+ good" not in screen + problems
+    assert "-> " in problems
+    assert len(screen.splitlines()) < len(problems.splitlines()) < len(whole.splitlines())
+    assert "+ good" in whole
+
+
+def test_doctor_says_who_measures_there(
+    tree: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Local, "other_users", lambda _: ["the agent of anna (process 7)"])
+    assert "! measuring now: the agent of anna (process 7); " in cli("doctor").out
+    assert cli("doctor", "--json").document["agents"] == ["the agent of anna (process 7)"]
 
 
 def test_the_document_of_doctor(tree: Path, cli: Cli) -> None:

@@ -693,6 +693,46 @@ def test_a_virtual_machine_is_the_first_line(tmp_path: Path) -> None:
     assert next(row for row in rows if row.startswith(("X ", "! "))) == first
 
 
+def test_the_first_screen_is_the_answer(tmp_path: Path) -> None:
+    tree = system(plant(tmp_path, usual()))
+    lines = checks.lines(tree)
+    bad = [line for line in lines if line.verdict == "bad"]
+    warned = [line for line in lines if line.verdict == "warn"]
+    for room in (23, 30, 60, 5):
+        rows = [row.plain for row in checklist(lines, tree.measured, 80, room=room)]
+        assert sum(row.count("\n") + 1 for row in rows) <= max(room, 20)
+        assert max(len(part) for row in rows for part in row.split("\n")) <= 80
+        assert sum(row.startswith("X bad") for row in rows) == len(bad)
+        brief = sum(row.startswith("! warn") for row in rows)
+        left = len(warned) - brief
+        assert (f"{left} more warning" in " ".join(rows)) == bool(left)
+        assert not [row for row in rows if row.startswith(("+", "=", "-"))]
+        assert "`rtstone doctor --all` shows all lines" in " ".join(rows)
+
+
+def test_who_else_measures_is_on_the_first_screen(tmp_path: Path) -> None:
+    tree = system(plant(tmp_path, usual()))
+    lines = checks.lines(tree)
+    agents = ["the agent of anna (process 7)"]
+    rows = [row.plain for row in checklist(lines, tree.measured, 200, room=23, agents=agents)]
+    assert rows[2].startswith("! measuring now: the agent of anna (process 7); what is started")
+    assert not any("measuring now" in row.plain for row in checklist(lines, tree.measured, 200))
+
+
+@pytest.mark.parametrize("status", ["CapEff:\t0\n", ""])
+def test_tuning_is_offered_to_root_alone(tmp_path: Path, status: str) -> None:
+    tree = system(plant(tmp_path, usual() | {"proc/self/status": status}))
+    lines = checks.lines(tree)
+    advised = [line for line in lines if "tune apply" in line.advice]
+    assert advised and all(line.for_root for line in advised)
+    mended = sum(line.tunable for line in lines)
+    assert mended
+    first = next(iter(checklist(lines, tree.measured, 300))).plain
+    assert first.endswith(f"{mended} mended by `rtstone tune apply` as root")
+    privileged = checks.lines(system(plant(tmp_path / "root", usual())))
+    assert not any(line.for_root for line in privileged)
+
+
 def test_problems_are_what_is_not_good(tmp_path: Path) -> None:
     tree = system(plant(tmp_path, usual()))
     lines = checks.lines(tree)
