@@ -50,6 +50,7 @@ VERSION = {
     "cli",
     "formats",
     "pytest_plugin",
+    "report",
     "server",
     "simulate",
 }  # may import rtstone itself

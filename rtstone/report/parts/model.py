@@ -61,7 +61,10 @@ class Head(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A table of numbers of several sources, which are its columns or its rows."""
+    """A table of numbers of several sources, which are its columns or its rows.
+
+    In LaTeX a row without cells is the heading of those below it.
+    """
 
     stub: str
     heads: Sequence[Head]

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import takewhile
+from math import ceil
 
 from rtstone.report.parts.model import Grid, Notes, Page, Section, Table
 
-PACKAGES = tuple(rf"\usepackage{{{name}}}" for name in ("booktabs", "graphicx", "longtable"))
+PACKAGES = tuple(rf"\usepackage{{{name}}}" for name in ("booktabs", "graphicx"))
 _GAP = r" \quad "
-_WIDE = 70  # letters of a row that fit a page of 10 points; a longer one is scaled to it
-_BETWEEN = 2  # letters between two columns
+# Of a paper with one column or two: what is wider than the column is scaled to it.
+_FITTED = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 _FOLDED = 36  # most letters of a line of a column
-_TEXT = r"p{0.36\textwidth}"  # a column of longer cells, which are folded
-_LONG = 45  # rows of a page; a longer table is a longtable, which goes on on the next
+_TEXT = r"p{0.36\linewidth}"  # a column of longer cells, which are folded
+_LINE = 20  # letters of a line of such a column, where a paper has two
+_LONG = (
+    45  # lines of a page; a longer table goes on in another float, as columns allow no longtable
+)
 _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",
     "%": r"\%", "_": r"\_", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}",
@@ -46,6 +51,7 @@ def write(page: Page, label: str) -> str:
     ``label``: what the labels of the tables begin with.
     """
     lines = [f"% {escaped(page.title)}", f"% needs {' '.join(PACKAGES)}"]
+    lines += [f"% {escaped(note)}" for note in page.notes]
     for section in page.sections:
         lines += _section(section, f"{label}:{section.key}")
     return "\n".join(lines) + "\n"
@@ -73,34 +79,76 @@ def table(block: Grid | Table, caption: str, label: str, notes: Sequence[str] = 
     if isinstance(block, Grid):
         heads = [block.stub, *map(str, block.heads)]
         rows = [[str(head), *map(str, cells)] for head, cells in block.rows]
-        texts: Iterable[int] = ()
+        texts: Collection[int] = ()
     else:
         heads = list(block.columns)
         rows = [list(map(str, row)) for row in block.rows]
         texts = block.texts
-    longest = [max(len(row[n]) for row in [heads, *rows]) for n in range(len(heads))]
+    full = [row for row in [heads, *rows] if len(row) > 1]
+    longest = [max(len(row[n]) for row in full) for n in range(len(heads))]
     alignment = "".join(
         _TEXT if size > _FOLDED else "l" if n == 0 or n in texts else "r"
         for n, size in enumerate(longest)
     )
-    letters = sum(min(size, _FOLDED) + _BETWEEN for size in longest)
-    begin, end = [rf"\begin{{tabular}}{{{alignment}}}"], [r"\end{tabular}"]
-    if letters > _WIDE:
-        begin, end = [r"\resizebox{\textwidth}{!}{%", *begin], [r"\end{tabular}}"]
-    numbered = [rf"\textsuperscript{{{n}}} {escaped(text)}" for n, text in enumerate(notes, 1)]
-    below = [rf"\par\smallskip\footnotesize\raggedright {_GAP.join(numbered)}"]
-    title = [rf"\caption{{{escaped(caption)}}}", rf"\label{{{_key(label)}}}"]
-    if len(rows) > _LONG:
-        small = [r"{\scriptsize\setlength{\tabcolsep}{2pt}"] if letters > _WIDE else ["{"]
-        return [
-            "", *small, rf"\begin{{longtable}}{{{alignment}}}", *title, r"\\", r"\toprule",
-            _row(heads), r"\midrule", r"\endhead", *map(_row, rows), r"\bottomrule",
-            r"\end{longtable}", *(below if numbered else []), "}",
+    folded = [n for n, size in enumerate(longest) if size > _FOLDED]
+    lines = []
+    for number, part in enumerate(_parts(rows, folded), 1):
+        title, key = caption, label
+        if number > 1:
+            title, key = f"{caption.partition('. ')[0]}, continued", f"{label}-part{number}"
+        marks = {mark for row in part for cell in row for mark in _marks(cell)[1]}
+        lines += [
+            "", r"\begin{table}", r"\centering", rf"\caption{{{escaped(title)}}}",
+            rf"\label{{{_key(key)}}}", _FITTED, rf"\begin{{tabular}}{{{alignment}}}", r"\toprule",
+            _row(heads), r"\midrule", *_body(part, len(heads)), r"\bottomrule", r"\end{tabular}}",
+            *_below((n, text) for n, text in enumerate(notes, 1) if str(n) in marks),
+            r"\end{table}",
         ]  # fmt: skip
-    return [
-        "", r"\begin{table}", r"\centering", *title, *begin, r"\toprule", _row(heads), r"\midrule",
-        *map(_row, rows), r"\bottomrule", *end, *(below if numbered else []), r"\end{table}",
-    ]  # fmt: skip
+    return lines
+
+
+def _parts(rows: Sequence[list[str]], folded: Sequence[int]) -> Iterator[Sequence[list[str]]]:
+    """Yield the rows of each float; a heading stays with what is below it, and is repeated.
+
+    ``folded``: columns whose cells take several lines.
+    """
+    part: list[list[str]] = []
+    heading: list[str] | None = None
+    taken = 0
+    for place, row in enumerate(rows):
+        height = _height(row, folded)
+        group = height
+        if len(row) == 1:
+            below = takewhile(lambda other: len(other) > 1, rows[place + 1 :])
+            group += min(sum(_height(other, folded) for other in below), _LONG - height)
+        if part and taken + group > _LONG:
+            yield part
+            part = [heading] if heading and len(row) > 1 else []
+            taken = len(part)
+        heading = row if len(row) == 1 else heading
+        part.append(row)
+        taken += height
+    yield part
+
+
+def _height(row: Sequence[str], folded: Sequence[int]) -> int:
+    """Return how many lines a row takes."""
+    return 1 if len(row) == 1 else max([1, *(ceil(len(row[n]) / _LINE) for n in folded)])
+
+
+def _below(notes: Iterable[tuple[int, str]]) -> Iterator[str]:
+    numbered = [rf"\textsuperscript{{{n}}} {escaped(text)}" for n, text in notes]
+    if numbered:
+        yield rf"\par\smallskip\footnotesize\raggedright {_GAP.join(numbered)}"
+
+
+def _body(rows: Sequence[list[str]], columns: int) -> Iterator[str]:
+    for number, row in enumerate(rows):
+        if len(row) == 1:
+            yield from [r"\addlinespace"] if number else []
+            yield rf"\multicolumn{{{columns}}}{{l}}{{\emph{{{_cell(row[0])}}}}} \\"
+        else:
+            yield _row(row)
 
 
 def _key(label: str) -> str:
@@ -113,10 +161,16 @@ def _row(cells: Sequence[str]) -> str:
 
 def _cell(text: str) -> str:
     """Return a cell; one that begins as an option of the row before would be taken for it."""
+    text, marks = _marks(text)
+    written = escaped(text)
+    written = f"{{}}{written}" if written[:1] in {"[", "*"} else written
+    return written + (rf"\textsuperscript{{{','.join(marks)}}}" if marks else "")
+
+
+def _marks(text: str) -> tuple[str, list[str]]:
+    """Return a cell's text, and the numbers of the footnotes that follow it."""
     marks: list[str] = []
     while match := _MARK.search(text):
         marks.insert(0, match[1])
         text = text[: match.start()]
-    written = escaped(text)
-    written = f"{{}}{written}" if written[:1] in {"[", "*"} else written
-    return written + (rf"\textsuperscript{{{','.join(marks)}}}" if marks else "")
+    return text, marks
