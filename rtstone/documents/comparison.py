@@ -238,7 +238,9 @@ class MainCase(msgspec.Struct, frozen=True, kw_only=True):
     ``verdict``: of wake-ups on all of them; where one is better and another worse, that on missed
     activations, else it is open.  ``lost``: wake-ups that failed or are incomplete: the worst of
     their system is then unknown, so that no verdict says it is better than another.  ``alone``:
-    wake-ups that only their column ran, which no verdict considers.
+    wake-ups that only one of the two ran, which no verdict considers.  ``final``: of the best two
+    of more than two systems, the label of the one that is better as far as was seen; None
+    elsewhere.
     """
 
     column: str
@@ -248,6 +250,7 @@ class MainCase(msgspec.Struct, frozen=True, kw_only=True):
     effects: list[MainEffect] = []
     lost: list[Place] = []
     alone: list[Place] = []
+    final: str | None = None
 
 
 class Pair(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,7 +23,7 @@ def test_what_decides_stands_before_all_counts() -> None:
     head, axes, balance = answers
     assert (head.text, head.grade) == (
         "The worst wake-ups of rt are better than those of stock: missed none of its activations "
-        "against 1.96% (load syscalls).", "good",
+        "against 1.96% (load syscalls). But 2 of its 10 effects are worse.", "info",
     )  # fmt: skip
     assert head.notes == [
         "Also: max 18.2 k instr (load heavy) against 88.9 k instr (load syscalls), 4.88 times "
@@ -70,7 +70,52 @@ def test_of_what_was_lost_nothing_is_claimed() -> None:
 def test_what_only_one_ran_is_named() -> None:
     fewer = {load: v for load, v in STOCK.items() if load != "syscalls"}
     head = first(compare([system("stock", STOCK), system("rtos", fewer)]))
-    assert "Not considered, as only stock ran it: dk.periodic, load syscalls." in head.notes
+    assert "Not considered, as rtos did not run it: dk.periodic, load syscalls." in head.notes
+
+
+def test_what_a_third_ran_too_is_no_matter_of_one_alone() -> None:
+    fewer = {load: v for load, v in STOCK.items() if load != "syscalls"}
+    runs = [system("stock", STOCK), system("rt", RT), system("rtos", fewer)]
+    notes = [note for answer in compared(compare(runs)).answers for note in answer.notes]
+    assert "Not considered, as rtos did not run it: dk.periodic, load syscalls." in notes
+    assert not any("only" in note for note in notes)
+
+
+def test_the_first_line_of_several_names_the_best() -> None:
+    third = dict.fromkeys(STOCK, (50e3, 0))
+    runs = [system("stock", STOCK), system("rt", RT), system("third", third)]
+    answers = compared(compare(runs)).answers
+    assert [(a.text, a.grade) for a in answers[:1]] == [
+        ("Best of 3: rt, certainly better than third, the second.", "good")
+    ]
+    assert answers[1].text.startswith("The worst wake-ups of third are worse than those of rt: max")
+    quick = system("quick", {"none": (1e3, 0)})
+    text = compared(compare([*runs[:2], quick])).answers[0].text
+    assert text == "Best of 3: quick, certainly better than rt in what both ran."
+    same = [lab(name, [woken("none", 9e3, n=20_000)]) for name in ("a", "b", "c")]
+    assert compared(compare(same)).answers[0].text == "Best of 3: a and b, with no difference."
+    unsure = compared(compare([quiet(number) for number in range(3)])).answers[0]
+    assert unsure.text.startswith("Best of 3, as far as seen: local (")
+    assert ", not certainly better than local (" in unsure.text and unsure.grade == "info"
+
+
+def test_worst_under_different_loads_are_shown_under_the_same_load_first() -> None:
+    a = system("a", {"none": (9e3, 0), "heavy": (80e3, 0)})
+    b = system("b", {"none": (20e3, 0), "heavy": (15e3, 0)})
+    head = first(compare([a, b]))
+    assert head.text == (
+        "The worst wake-ups of b are better than those of a: max 15.0 k instr against 80.0 k "
+        "instr, 5.33 times fewer (load heavy). But 1 of its 6 effects is worse."
+    )
+    assert head.notes[0].startswith(
+        "Also: max 20.0 k instr (without load) against 80.0 k instr (load heavy), 4 times fewer"
+    )
+
+
+def test_nothing_is_said_of_a_correction_of_no_effects() -> None:
+    lines = shown(compare([system("a", STOCK), system("b", STOCK)]), 200, everything=False)
+    assert "Verdicts: noise floor none, as counts repeat exactly" in lines
+    assert "Bonferroni" not in lines
 
 
 def test_where_single_runs_leave_it_open_the_estimate_says_what_would_settle_it() -> None:

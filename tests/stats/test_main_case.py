@@ -278,6 +278,51 @@ def test_wake_ups_that_another_column_lacks_are_compared_with_the_next() -> None
     assert kinds["stock", None] == ("nearest", "no difference")
 
 
+# ---- the best two of several --------------------------------------------------------------------
+
+
+def lateness(order: str, tops: dict[str, float]) -> Comparison:
+    return compare([system(name, {"none": (tops[name], 0)}) for name in order])
+
+
+def test_the_best_two_of_several_are_compared_with_each_other() -> None:
+    """Whichever the first is: by brute force over all orders."""
+    tops = {"a": 9e3, "b": 8e3, "c": 30e3, "d": 7e3}
+    for order in itertools.permutations("abcd"):
+        first, *_ = lateness("".join(order), tops).main
+        assert first.final == "d"
+        assert {first.column, first.against or order[0]} == {"b", "d"}
+        assert first.verdict == ("better" if first.column == "d" else "worse")
+        beside = [case.column for case in lateness("".join(order), tops).main if not case.against]
+        assert set(beside) == set(order[1:])  # each beside the first, as ever
+
+
+def test_of_two_systems_none_is_the_best() -> None:
+    assert only(lateness("ab", {"a": 1e3, "b": 2e3})).final is None
+
+
+def test_a_system_that_lost_a_wake_up_is_not_the_best() -> None:
+    quick: Worst = {"none": (1e3, 0), "heavy": (1e3, 0)}
+    slow: Worst = {"none": (9e3, 0), "heavy": (9e3, 0)}
+    runs = [system("a", slow), system("b", {**slow, "none": (9.9e3, 0)}),
+            system("c", quick, without=["heavy"])]  # fmt: skip
+    case = compare(runs).main[0]
+    assert (case.final, case.column, case.against, case.verdict) == ("a", "b", None, "worse")
+
+
+def test_all_pairs_are_judged_together() -> None:
+    """Looking for the best two makes no verdict less certain: each pair is an effect more."""
+    rng = np.random.default_rng(8)
+    sides = [*drawn(rng), *drawn(rng)[:1]]
+    named = [
+        [msgspec.structs.replace(r, run_id=f"{side}-{n}") for n, r in enumerate(runs)]
+        for side, runs in enumerate(sides)
+    ]
+    rules = compare(named).rules
+    assert rules
+    assert rules.effects == 2 * 2 * 2 + 3  # medians and tails of two rows, and three pairs
+
+
 # ---- how often it is wrong ----------------------------------------------------------------------
 
 RUNS = 6  # of each side

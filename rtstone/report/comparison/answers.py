@@ -146,6 +146,8 @@ def rules(comparison: Comparison) -> str:
     basis = comparison.rules
     if basis is None or not basis.floor:  # nothing could be judged
         return ""
+    if not basis.effects:
+        return f"Verdicts: noise floor {basis.floor}."
     return (
         f"Verdicts: intervals hold together with {1 - basis.level:.0%} ({basis.correction}, "
         f"{counted(basis.effects, 'effect')}); within {basis.margin:.0%}, or the noise floor up to "

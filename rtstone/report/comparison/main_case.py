@@ -9,6 +9,7 @@ from rtstone.documents.comparison import (
     WOKEN,
     Cell,
     Comparison,
+    Effect,
     MainCase,
     MainEffect,
     Place,
@@ -23,7 +24,7 @@ from rtstone.report.parts.words import Grade
 from rtstone.results import flags
 from rtstone.stats.comparison.effects import LOST
 from rtstone.summary import COLUMNS, LABELS
-from rtstone.units import count, quantity, seconds
+from rtstone.units import count, counted, quantity, seconds
 
 _NUMBERS = ("p99", "p999", "max", "missed")  # of the numbers that a sentence rests on
 _THAN: dict[Verdict, str] = {
@@ -43,12 +44,28 @@ class Sentences:
         self._columns = {column.label: n for n, column in enumerate(comparison.columns)}
         self._first = comparison.columns[0].label
 
+    def best(self) -> Answer | None:
+        """Return which of more than two systems is best, and whether beyond doubt; None of two."""
+        case = next((case for case in self._comparison.main if case.final), None)
+        if case is None:
+            return None
+        best, number = case.final, len(self._comparison.columns)
+        second = case.column if case.column != best else case.against or self._first
+        if case.verdict in ("better", "worse"):
+            where = " in what both ran" if case.alone else ", the second"
+            text = f"Best of {number}: {best}, certainly better than {second}{where}."
+            return Answer(text, "good")
+        if case.verdict == "no difference":
+            return Answer(f"Best of {number}: {best} and {second}, with no difference.", "info")
+        text = f"Best of {number}, as far as seen: {best}, not certainly better than {second}."
+        return Answer(text, "info")
+
     def answer(self, case: MainCase) -> Answer:
         """Return what decides between two systems, and the verdict on that."""
         other, grade = self._other(case), self._grade(case)
         if case.kind == WOKEN:
             text, notes = self._woken(case, other)
-            return Answer(text, grade, notes)
+            return Answer(" ".join(filter(None, (text, self._contrary(case)))), grade, notes)
         (entry,) = case.effects
         if case.verdict == "no difference":
             text = f"shows no difference from {other}{self._excluded(entry)}"
@@ -60,15 +77,27 @@ class Sentences:
         return Answer(f"{case.column} {text}.", grade)
 
     def _grade(self, case: MainCase) -> Grade:
-        """Return the grade of the verdict; without wake-ups only if no case says the contrary."""
-        verdicts = {
-            e.verdict
-            for row in self._comparison.rows
-            for e in row.effects
+        """Return the grade of the verdict, if no effect on a case says the contrary."""
+        verdicts = {effect.verdict for effect in self._effects(case)}
+        if case.kind == WOKEN:
+            verdicts.add(case.verdict)
+        return "info" if {"better", "worse"} <= verdicts else _GRADES[case.verdict]
+
+    def _effects(self, case: MainCase) -> list[Effect]:
+        """Return the effects on the cases of two systems."""
+        return [
+            e for row in self._comparison.rows for e in row.effects
             if (e.column, e.against) == (case.column, case.against)
-        }
-        contrary = case.kind != WOKEN and {"better", "worse"} <= verdicts
-        return "info" if contrary else _GRADES[case.verdict]
+        ]  # fmt: skip
+
+    def _contrary(self, case: MainCase) -> str:
+        """Return how many cases say the contrary of the verdict, empty if none does."""
+        effects = self._effects(case)
+        contrary = {"better": "worse", "worse": "better"}.get(case.verdict)
+        number = sum(effect.verdict == contrary for effect in effects)
+        if contrary is None or not number:
+            return ""
+        return f"But {number} of its {counted(len(effects), 'effect')} {_are(number)} {contrary}."
 
     def numbers(self) -> list[str]:
         """Return the numbers that sentences on worst wake-ups rest on: a line for each of these.
@@ -110,13 +139,13 @@ class Sentences:
         where = f", {self._where(next(iter(rows)))}" if alike else ""
         than = _THAN[case.verdict]
         text = f"The worst wake-ups of {case.column} are {than} those of {other}{where}"
-        phrases = [
-            phrase
-            if alike or len(set(entry.rows)) > 1
-            else f"{phrase} ({self._where(entry.rows[0])})"
-            for entry in case.effects
-            if (phrase := self._phrase(case, entry))
-        ]
+        phrases = []
+        for entry in case.effects:
+            same = None if phrases else self._alike(case, entry)
+            for each in filter(None, (same, entry)):
+                if phrase := self._phrase(case, each):
+                    placed = alike or len(set(each.rows)) > 1
+                    phrases.append(phrase if placed else f"{phrase} ({self._where(each.rows[0])})")
         if rows and self._none_missed(case):
             phrases.append("none missed on either")
         text = f"{text}: {phrases[0]}." if phrases else f"{text}."
@@ -163,7 +192,9 @@ class Sentences:
         for column in dict.fromkeys(place.column for place in case.alone):
             names = [self._names[p.row].with_load for p in case.alone if p.column == column]
             rest = f" and {len(names) - 1} more" if len(names) > 1 else ""
-            yield f"Not considered, as only {column} ran it: {names[0]}{rest}."
+            pair = (case.against or self._first, case.column)
+            other = next(label for label in pair if label != column)
+            yield f"Not considered, as {other} did not run it: {names[0]}{rest}."
 
     def _cell(self, place: Place) -> Cell:
         cell = self._comparison.rows[place.row].cells[self._columns[place.column]]
@@ -171,6 +202,29 @@ class Sentences:
         return cell
 
     # ---- effects --------------------------------------------------------------------------------
+
+    def _alike(self, case: MainCase, entry: MainEffect) -> MainEffect | None:
+        """Return the effect under the load that is the worst of both systems, None without one.
+
+        Where each has its worst under a load of its own, this is the same load for both.  What is
+        worst of both is worst of one, so that the other is no further from it at its own worst.
+        """
+        if entry.rows[0] == entry.rows[1]:
+            return None
+        columns = (self._columns[case.against or self._first], self._columns[case.column])
+
+        def value(place: tuple[int, int]) -> float:
+            cell = self._comparison.rows[place[1]].cells[place[0]]
+            return getattr(cell, entry.effect.statistic, None) or 0.0
+
+        row = max(zip(columns, entry.rows, strict=True), key=value)[1]
+        return next((
+            MainEffect(effect=effect, rows=(row, row))
+            for effect in self._comparison.rows[row].effects
+            if (effect.column, effect.against) == (case.column, case.against)
+            and (effect.part, effect.statistic) == (entry.effect.part, entry.effect.statistic)
+            and effect.verdict == entry.effect.verdict
+        ), None)  # fmt: skip
 
     def _difference(self, entry: MainEffect) -> str:
         """Return a difference with both values: ``p99.9 1.60 ms against 78.1 µs, 20.5 times …``."""
@@ -237,6 +291,14 @@ class Sentences:
         return "without load" if name.load == NONE else f"load {name.load}"
 
     def _other(self, case: MainCase) -> str:
-        return (
-            self._first if case.against is None else f"{case.against} (in what {self._first} lacks)"
+        if case.against is None:
+            return self._first
+        beside_first = any(
+            other.against is None and other.kind == case.kind and other.column == case.column
+            for other in self._comparison.main
         )
+        return case.against if beside_first else f"{case.against} (in what {self._first} lacks)"
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"

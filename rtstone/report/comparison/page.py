@@ -79,6 +79,8 @@ def _answers(comparison: Comparison, effects: Sequence[Judged]) -> Iterator[Answ
     """Yield what decides between each two systems, then both axes, then all verdicts."""
     names = words.row_names(comparison)
     main = Sentences(comparison, names)
+    if best := main.best():
+        yield best
     for case in comparison.main:
         answer = main.answer(case)
         numbers = main.numbers() if case is comparison.main[-1] else []

@@ -6,9 +6,13 @@ wake-ups is compared.  A wake-up that was lost may have been worse than all that
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 from math import log
 from typing import Literal, NamedTuple
+
+from msgspec import structs
 
 from rtstone.documents.comparison import (
     WOKEN,
@@ -29,6 +33,8 @@ from rtstone.stats.standouts import PERIODIC
 _PARTS = ("missed", "maximum", "tail")  # of wake-ups, what decides first
 _NEAREST = ("tail", "median", "maximum")  # of a single case, the same if nothing is certain
 _DIFFERENT: tuple[Verdict, ...] = ("better", "worse")
+_SIGN: Mapping[Verdict, int] = {"better": 1, "worse": -1}
+_SEVERAL = 3  # systems of which the best two are looked for
 _LOST = ("failed", "incomplete")
 
 _State = Literal["measured", "lost", "both", "absent"]  # both: measured in some runs only
@@ -38,7 +44,7 @@ class Wakeups(NamedTuple):
     """The wake-ups that two columns were to run, by index of the row.
 
     ``rows``: those with results of the first column, and of the other.  ``lost``, ``alone``: as in
-    the document, by column and row.
+    the document, by column and row.  ``beside``: whether rows have effects of these two columns.
     """
 
     first: int
@@ -46,16 +52,18 @@ class Wakeups(NamedTuple):
     rows: tuple[list[int], list[int]]
     lost: list[tuple[int, int]]
     alone: list[tuple[int, int]]
+    beside: bool = True
 
     @property
     def pool(self) -> Pool | None:
         """The rows whose worst are compared; None if a side has none, or a row decides alone."""
         one_row = self.rows[0] == self.rows[1] and len(self.rows[0]) == 1
-        return None if one_row or not all(self.rows) else Pool(self.first, self.other, self.rows)
+        decides = one_row and self.beside
+        return None if decides or not all(self.rows) else Pool(self.first, self.other, self.rows)
 
 
 def wakeups(contents: Sequence[Content]) -> list[Wakeups]:
-    """Return the wake-ups of each column that are compared with those of the first that has any.
+    """Return the wake-ups of every two columns, those of the first that has any before the others.
 
     They are those of dk.periodic or, without it, of the first bench that both were to run.
     """
@@ -73,17 +81,22 @@ def wakeups(contents: Sequence[Content]) -> list[Wakeups]:
         for bench in benches
     }
     columns = range(len(contents[0].columns)) if contents else range(0)
+    measured = [
+        column for column in columns
+        if any(
+            _state(content, column) in ("measured", "both")
+            for several in by_bench.values() for _, content in several
+        )
+    ]  # fmt: skip
     pairs = []
-    base: int | None = None
-    for column in columns:
-        if base is None:
-            rows = [content for several in by_bench.values() for _, content in several]
-            base = column if any(_state(c, column) in ("measured", "both") for c in rows) else None
-            continue
-        for rows_of_bench in by_bench.values():
-            if pair := _pair(rows_of_bench, base, column):
-                pairs.append(pair)
-                break
+    for place, base in enumerate(measured):
+        # After the first, only those that have numbers of their own can be among the best.
+        partners = measured[place + 1 :] if place else [c for c in columns if c > base]
+        for column in partners:
+            for rows_of_bench in by_bench.values():
+                if pair := _pair(rows_of_bench, base, column):
+                    pairs.append(pair._replace(beside=not place))
+                    break
     return pairs
 
 
@@ -138,15 +151,54 @@ def main_cases(
     """
     main: dict[tuple[str, str | None], MainCase] = {}
     remaining = iter(pooled)
+    woken = {
+        (pair.first, pair.other): _woken(labels, rows, pair, next(remaining) if pair.pool else [])
+        for pair in pairs
+    }
+    best = finalists(woken, len(labels))
     for pair in pairs:
-        effects = next(remaining) if pair.pool else []
-        case = _woken(labels, rows, pair, effects)
+        case = woken[pair.first, pair.other]
+        if best and set(best) == {pair.first, pair.other}:
+            case = structs.replace(case, final=labels[best[0]])
+        elif not pair.beside:
+            continue
         main[case.column, case.against] = case
     several = dict.fromkeys((e.column, e.against) for row in rows for e in row.effects)
     for column, against in several:
         if (column, against) not in main and (case_ := _foremost(rows, column, against)):
             main[column, against] = case_
-    return sorted(main.values(), key=lambda c: (c.against is not None, labels.index(c.column)))
+    return sorted(
+        main.values(),
+        key=lambda c: (c.final is None, c.against is not None, labels.index(c.column)),
+    )
+
+
+def finalists(woken: Mapping[tuple[int, int], MainCase], columns: int) -> tuple[int, int] | None:
+    """Return the best two of more than two columns by their worst wake-ups, the better one first.
+
+    They are those that more of the others are worse than, beyond doubt; among equals, as far as was
+    seen.  None if not every two were compared.  ``woken``: by index of both columns.
+    """
+    pairs = list(combinations(range(columns), 2))
+    if columns < _SEVERAL or any(pair not in woken for pair in pairs):
+        return None
+    sure, seen, whole = Counter[int](), Counter[int](), dict.fromkeys(range(columns), True)
+    for (first, other), case in woken.items():
+        sign = _SIGN.get(case.verdict, 0)
+        sure.update({other: sign, first: -sign})
+        sign = next(filter(None, (_seen(e.effect) for e in case.effects)), 0)
+        seen.update({other: sign, first: -sign})
+        lost = {place.column for place in case.lost}
+        whole[other] &= case.column not in lost
+        whole[first] &= lost <= {case.column}
+    best = sorted(range(columns), key=lambda c: (not whole[c], -sure[c], -seen[c], c))
+    return best[0], best[1]
+
+
+def _seen(effect: Effect) -> int:
+    """Return +1 if a column's number is less than that which it is compared with, -1 if more."""
+    change = effect.difference if effect.ratio is None else log(effect.ratio)
+    return 0 if not change else -1 if change > 0 else 1
 
 
 # ---- wake-ups -----------------------------------------------------------------------------------
