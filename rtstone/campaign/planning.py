@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from rtstone.campaign.durations import Past
 from rtstone.campaign.jobs import CORE, WHOLE, Job
 from rtstone.campaign.matrix import Campaign, Cell
 from rtstone.campaign.requests import key_of, request
@@ -17,6 +16,7 @@ from rtstone.errors import RtstoneError, TargetError, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.measure.extent import extent
 from rtstone.measure.planner import Offer, ask, draft
+from rtstone.store.durations import Past
 from rtstone.targets import find
 
 

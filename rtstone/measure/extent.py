@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from rtstone.documents.plan import NONE, Case, Plan
 from rtstone.errors import UsageError
-from rtstone.units import TIMES, count, counted, file_size, plain
+from rtstone.store.durations import Past
+from rtstone.units import NS_PER_S, TIMES, count, counted, file_size, plain, trimmed
 from rtstone.wire.parameters import quantity
 
 LONG_S = 3600.0  # a run that takes longer has to be asked for
@@ -82,6 +83,8 @@ def announcement(plan: Plan) -> str:
     cases = counted(len(plan.cases), "case")
     if plan.endless:
         return f"{cases}, until it is stopped: Ctrl-C ends it with its result"
+    if plan.target.detail.get("instructions_per_s"):
+        return f"{cases}{_emulated(plan)}"
     length = extent(plan)
     if length is None:
         return cases
@@ -92,6 +95,18 @@ def announcement(plan: Plan) -> str:
             f"{roughly(results.seconds)} of it"
         )
     return f"{cases}, {'at most' if plan.until else 'about'} {roughly(length.seconds)}{slow}"
+
+
+def _emulated(plan: Plan) -> str:
+    """Return how long a run takes in the emulated machine's time, and what the last one took."""
+    limits = [plan.limit_s(case) for case in plan.cases]
+    finite = [limit for limit in limits if limit is not None]
+    least = "" if len(finite) == len(limits) else "at least "
+    own = f", {least}{trimmed(sum(finite) * NS_PER_S, 'ns')} of emulated time" if finite else ""
+    took = Past().took_s(plan)
+    if took is None:
+        return f"{own}; how fast that passes depends on this host" if own else ""
+    return f"{own}, about {roughly(took)} here: the last such run took as long"
 
 
 def refuse_long(plan: Plan) -> None:

@@ -5,9 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
-from rtstone.measure.extent import roughly
+from rtstone.documents.plan import Plan
+from rtstone.documents.run import Target
+from rtstone.measure.extent import announcement, roughly
+from rtstone.store.durations import Past
 from rtstone.store.index import entries
+from rtstone.units import NS_PER_S
 from tests.conftest import Cli, Fake
 
 
@@ -42,6 +47,25 @@ def test_the_first_line_says_how_long(fake: Fake, cli: Cli, words: list[str], te
 def test_what_has_a_time_of_its_own_is_not_timed(cli: Cli) -> None:
     done = cli("run", "null", "-p", "samples=10", "--target", "sim")
     assert done.err.splitlines()[0] == "1 case"
+
+
+def test_an_emulated_machine_says_its_own_time_and_what_the_last_such_run_took(
+    plan: Plan, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = Target(name="qemu:board", detail={"instructions_per_s": 62_500_000})
+    cases = [structs.replace(case, params={"time": NS_PER_S // 2}) for case in plan.cases]
+    plan = structs.replace(plan, target=board, cases=cases)
+    assert announcement(plan) == (
+        "3 cases, 1.5 s of emulated time; how fast that passes depends on this host"
+    )
+    without = structs.replace(cases[0], params={"time": 0, "samples": 10})
+    assert announcement(structs.replace(plan, cases=[without])) == "1 case"
+    partly = structs.replace(plan, cases=[without, cases[1]])
+    assert announcement(partly).startswith("2 cases, at least 500 ms of emulated time; ")
+    monkeypatch.setattr(Past, "took_s", lambda _, plan: 6.8)
+    assert announcement(plan) == (
+        "3 cases, 1.5 s of emulated time, about 7 s here: the last such run took as long"
+    )
 
 
 HOURS = ["dk.periodic", "-p", "period=10"]  # 1000 samples, of 10 s each

@@ -296,7 +296,7 @@ def test_a_model_is_named_in_the_verdict() -> None:
 
 def test_lengths_of_periods_are_no_wake_ups() -> None:
     reply = answer(run_with(periodic(0, 2.9e6, bench="dk.latencytest"), unsupported("x")[0]))
-    assert reply.verdict.startswith("dk.latencytest: median 900 ns, max 2.90 ms, n = 5 000 in ")
+    assert reply.verdict.startswith("dk.latencytest: median 900 ns, max 2.90 ms, missed 0, n = ")
     assert not any("wake-up" in text for text in reply.basis)
 
 
@@ -579,3 +579,14 @@ def test_a_large_ratio_is_written_out() -> None:
 def test_no_ratio_to_a_median_of_a_few_steps_of_the_clock() -> None:
     assert predictable(p50=3.0, p999=100.0) == []  # a step is 0.357 ns
     assert predictable(p50=3.0, p999=100.0, batch=2) != []
+
+
+def test_counts_of_one_bench_are_its_answer() -> None:
+    counts = [r for r in instructions().results if r.bench == "sem.wait.busy"]
+    reply = answer(structs.replace(instructions(), results=counts))
+    assert reply.verdict.startswith("sem.wait.busy: median ")
+    assert " instr" in reply.verdict
+    assert reply.verdict.endswith("; counts of an emulated machine, no verdict in time.")
+    late = periodic(3, 40e3, unit="instructions")
+    both = answer(structs.replace(instructions(), results=[periodic(0, 50e3), late]))
+    assert ", max 40.0 k instr, missed 3, n = 5 000, " in both.verdict

@@ -168,7 +168,10 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
     if evaluated.requirement is not None:
         return _required(run, evaluated.requirement)
     if words.counted_units(run):
-        return "info", "No verdict in time: these numbers are counts of an emulated machine."
+        text = "No verdict in time: these numbers are counts of an emulated machine."
+        if numbers := sole_bench.sentence(run):
+            text = f"{numbers.rstrip('.')}; counts of an emulated machine, no verdict in time."
+        return "info", text
     if words.emulated(run):
         return "info", "No verdict: the emulator ran freely, so its times say nothing."
     experiments = [r for r in run.results if r.figures.keys() & _EXPERIMENT]

@@ -29,12 +29,17 @@ def sentence(run: Run) -> str | None:
 
 
 def _samples(subjects: Sequence[Subject]) -> str:
-    """Return median, tail and maximum of the result with the largest maximum."""
+    """Return median, tail and maximum of what missed most, or has the largest maximum."""
 
     def singly(result: Result) -> Result:
         return result.single or result if result.batch > 1 else result
 
-    worst = max(subjects, key=lambda s: (singly(s.result).max or 0, s.result.p50 or 0, -s.place))
+    worst = max(
+        subjects,
+        key=lambda s: (
+            s.result.missed or 0, singly(s.result).max or 0, s.result.p50 or 0, -s.place,
+        ),
+    )  # fmt: skip
     r = worst.result
     parts = [f"median {quantity(r.p50, r.unit)}"]
     timed = singly(r)
@@ -43,6 +48,8 @@ def _samples(subjects: Sequence[Subject]) -> str:
         parts.append(f"{COLUMNS[tail]} {quantity(getattr(timed, tail), r.unit)}")
     if timed.max is not None and timed.batch == 1:
         parts.append(f"max {quantity(timed.max, r.unit)}")
+    if r.missed is not None:
+        parts.append(f"missed {count(r.missed)}")
     span = f" in {seen}" if (seen := observed(r)) else ""
     under = "without load" if r.load == NONE else f"under load {r.load}"
     several = f"; the worst of {counted(len(subjects), 'result')}" if len(subjects) > 1 else ""
