@@ -110,11 +110,12 @@ def command(
     from rtstone.documentation import located
     from rtstone.report.parts import glossary
 
-    if term := glossary.TERMS.get(kind):
+    if entry := glossary.term(kind):
+        heading, term = entry
         if json:
             raise UsageError(f"'{kind}' is a word of the glossary, which is text; leave out --json")
-        click.echo(f"{kind}: {term.text}")
-        if place := located(f"{glossary.PAGE}#{glossary.anchor(kind)}"):
+        click.echo(f"{heading}: {term.text}")
+        if place := located(f"{glossary.PAGE}#{glossary.anchor(heading)}"):
             click.echo(place)
         return
     offered = catalogue()

@@ -107,7 +107,8 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
 @click.option(
     "--wait",
     is_flag=True,
-    help="Wait until no other measurement on this machine disturbs this one.",
+    help="Wait until no other measurement on this machine disturbs this one.  It keeps off only "
+    "what waits, too, of the same user: whatever else begins meanwhile measures, and is flagged.",
 )
 @PUSH
 @click.option(

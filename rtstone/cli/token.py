@@ -59,6 +59,7 @@ def new_command(
     with _database(store, database) as tables:
         token = new_token(tables, name, scope, project, until)
         by_command(tables, "token new", project, f"{token.split('_')[1]} {name} {scope}")
+    say(f"for the server of {shown(str(home(store)))}; --store names another one's")
     say("keep it in RTSTONE_TOKEN or in ~/.config/rtstone/tokens.toml; it is not shown again:")
     click.echo(token)
 
@@ -93,7 +94,8 @@ def list_command(store: Path | None, database: str | None, json: bool) -> None:
             _day(token.used),
             _state(token),
         )
-    console(sys.stdout).print(table if tokens else "no tokens; `rtstone token new` makes one")
+    none = f"no tokens of the server of {shown(str(home(store)))}; `rtstone token new` makes one"
+    console(sys.stdout).print(table if tokens else none)
 
 
 @command.command("revoke")
@@ -109,7 +111,7 @@ def revoke_command(name: str, store: Path | None, database: str | None) -> None:
     with _database(store, database) as tables:
         gone = revoke(tables, name)
         by_command(tables, "token revoke", gone.project, f"{gone.id} {gone.name}")
-    click.echo(f"revoked {gone.id}, of {shown(gone.name)}")
+    click.echo(f"revoked {gone.id}, of {shown(gone.name)}, in {shown(str(home(store)))}")
 
 
 def _database(store: Path | None, database: str | None) -> AbstractContextManager[Database]:

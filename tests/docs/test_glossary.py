@@ -71,6 +71,12 @@ def test_a_word_is_explained_on_the_terminal(word: str, cli: Cli) -> None:
     assert "is text" in cli("list", word, "--json").says
 
 
+def test_a_plural_is_its_word(cli: Cli) -> None:
+    assert cli("list", "stalls").out == cli("list", "stall").out
+    assert glossary.term("flags") == ("flags", glossary.TERMS["flags"])
+    assert glossary.term("dropout") and not glossary.term("xs")
+
+
 def words_of(text: str) -> set[str]:
     """Return the words that a page uses, each of which it has to explain, once."""
     links = set(re.findall(r'href="#word-([\w-]+)"', text))

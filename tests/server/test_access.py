@@ -157,14 +157,18 @@ def test_no_secret_is_stored_and_comparing_takes_the_same_time(
 
 def test_tokens_are_made_listed_and_revoked_by_command(cli: Cli, places: Places) -> None:
     store = ["--store", str(places.store)]
+    empty = cli("token", "list", *store)
     created = cli("token", "new", "ci", "--project", "lab", *store)
     assert created.status == 0
+    assert f"for the server of {places.store}; " in created.err
+    assert f"no tokens of the server of {places.store}; " in empty.out
     token = next(word for word in created.out.split() if word.startswith("rts_"))
     listed = cli("token", "list", *store)
     assert "ci" in listed.out
     assert "lab" in listed.out
     assert token.split("_", 2)[2] not in listed.out
-    assert cli("token", "revoke", "ci", *store).status == 0
+    revoked = cli("token", "revoke", "ci", *store)
+    assert (revoked.status, revoked.out.endswith(f", of ci, in {places.store}\n")) == (0, True)
     assert cli("token", "revoke", "ci", *store).status == 2
     assert cli("token", "new", "x", "--scope", "all", *store).status == 2
     assert cli("token", "new", "x", "--project", "../x", *store).status == 2

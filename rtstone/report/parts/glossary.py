@@ -131,6 +131,27 @@ _PHRASES: Mapping[str, Term] = {
         "depend on those before them.",
         "reference/estimates.md",
     ),
+    "activation": Term(
+        "One turn of a periodic task: due at its release, once a period. It ran in time, ran late, "
+        "or is missed. For audio it is the buffer to be filled.",
+        "reference/measuring.md#missed-activations",
+    ),
+    "never": Term(
+        "Of activations: they did not take place, not even late, because the task was still busy "
+        "with, or waiting for, an earlier one when they were due. They count as missed.",
+        "reference/measuring.md#missed-activations",
+    ),
+    "stall": Term(
+        "A time in which a task could not run although it was due. One that is longer than a "
+        "period hides several activations, so stalls are what is counted, not activations, where "
+        "chance is judged.",
+        "guides/comparing.md",
+    ),
+    "dropout": Term(
+        "Of audio: a buffer that was not filled in time, and is heard. rtstone counts it as a "
+        "missed activation (`rtstone run audio`).",
+        "reference/measuring.md#missed-activations",
+    ),
     "wake-up latency": Term("From the time that a task was due until it runs."),
     "jitter": Term(
         "How much a time varies. Of a budget the largest sample less the smallest; else a standard "
@@ -184,6 +205,12 @@ SECTIONS: Mapping[str, Mapping[str, Term]] = _WORDS | {
 TERMS: Mapping[str, Term] = {
     word: term for terms in SECTIONS.values() for word, term in terms.items()
 }
+
+
+def term(word: str) -> tuple[str, Term] | None:
+    """Return the entry of a word, which may be a plural, with its heading; None if it has none."""
+    headings = (word, word.removesuffix("s"))
+    return next(((heading, TERMS[heading]) for heading in headings if heading in TERMS), None)
 
 
 def anchor(word: str) -> str:
