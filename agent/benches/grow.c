@@ -14,6 +14,7 @@
 #define BLOCK_BYTES 2000 /* fits into no hole */
 #define MARGIN_MS 11     /* more than a tick of any system, at which a sleep ends */
 #define LATER_MS 2000    /* tasks that are due later sleep so long: longer than a case takes */
+#define ASLEEP_MS 5000   /* within which tasks that are due together have to be asleep */
 
 typedef struct grow {
     rts_case *c;
@@ -24,6 +25,7 @@ typedef struct grow {
     volatile rts_stamp got; /* when the follower had the CPU */
     volatile rts_tick due;
     volatile int64_t asleep;
+    rts_tick lead; /* before `due`, in which the tasks go to sleep */
 } grow;
 
 static rts_tick ms(uint64_t n)
@@ -93,6 +95,7 @@ static grow *start(rts_case *c, void (*body)(void *), int below)
         return NULL;
     }
     g->c = c;
+    g->lead = ms(2 * MARGIN_MS) + each_once(p->n);
     if (c->job.patience_ns < PATIENCE_NS)
         c->job.patience_ns = PATIENCE_NS;
     g->object = rts_sem_make(c, RTS_SEM_PSHARED, 0);
@@ -108,15 +111,32 @@ static grow *start(rts_case *c, void (*body)(void *), int below)
     return g;
 }
 
-/* Sends the n tasks to sleep until `due`; returns whether they are asleep well before it. */
-static bool send_to_sleep(grow *g, int64_t n, rts_tick due)
+/*
+ * Sends the n tasks to sleep until the same moment, and returns that, well before it; 0: the case
+ * has failed. Where they are not all asleep in time, as on a busy machine, they come back and are
+ * sent again, with twice the time: before a sample is taken, which is never taken twice.
+ */
+static rts_tick send_to_sleep(grow *g, int64_t n)
 {
-    g->due = due;
-    g->asleep = 0;
-    for (int64_t i = 0; i < n; i++)
-        rts_sem_give(g->round);
-    rts_sleep_until(due - ms(MARGIN_MS));
-    return g->asleep == n && rts_time() < due;
+    const rts_tick end = rts_time() + ms(ASLEEP_MS);
+    for (;; g->lead *= 2) {
+        rts_tick due = rts_release_at(rts_time() + g->lead);
+        g->due = due;
+        g->asleep = 0;
+        for (int64_t i = 0; i < n; i++)
+            rts_sem_give(g->round);
+        rts_sleep_until(due - ms(MARGIN_MS));
+        if (g->asleep == n && rts_time() < due)
+            return due;
+        do
+            rts_sleep_until(rts_time() + g->lead);
+        while (g->asleep < n && rts_time() < end);
+        rts_sleep_until(due + each_once(n));
+        if (rts_time() >= end) {
+            rts_failed(g->c, "the tasks were not all asleep within %d s", ASLEEP_MS / 1000);
+            return 0;
+        }
+    }
 }
 
 /* ---- the wake-up ----------------------------------------------------------------------------- */
@@ -139,10 +159,10 @@ static int run_wakeup(rts_case *c)
         return -1;
     rts_rec_start(r, rts_time());
     while (r->running) {
-        rts_tick wait = p->over == TOGETHER ? ms(2 * MARGIN_MS) + each_once(p->n) : ms(5);
-        rts_tick due = rts_release_at(rts_time() + wait);
-        if (p->over == TOGETHER && !send_to_sleep(g, p->n, due))
-            return rts_failed(c, "some of the tasks were not asleep in time");
+        rts_tick due =
+            p->over == TOGETHER ? send_to_sleep(g, p->n) : rts_release_at(rts_time() + ms(5));
+        if (!due)
+            return -1;
         rts_sleep_until(due);
         rts_tick now = rts_time();
         rts_rec_add(r, now - due, now);
@@ -172,9 +192,9 @@ static int run_sleep(rts_case *c)
     if (!g)
         return -1;
     RTS_SAMPLES(c) {
-        rts_tick due = rts_release_at(rts_time() + ms(2 * MARGIN_MS) + each_once(p->n));
-        if (!send_to_sleep(g, p->n, due))
-            return rts_failed(c, "some of the tasks were not asleep in time");
+        rts_tick due = send_to_sleep(g, p->n);
+        if (!due)
+            return -1;
         UNTIL_FOLLOWED(c, g, rts_sleep_until(due + ms(1)));
         rts_sleep_until(rts_time() + each_once(p->n));
     }

@@ -18,11 +18,11 @@ SIZES = (1, 4, 16, 64, 256, 1024)
 
 
 def model(folder: Path, **costs: str) -> str:
-    lines = "\n".join(f"{name} = {cost}" for name, cost in costs.items())
+    every = {"read": '"10ns"', "time": '"10ns"', "switch": '"400ns"', "sleep": '"100ns"', **costs}
+    lines = "\n".join(f"{name} = {cost}" for name, cost in every.items())
     path = folder / "planted.toml"
     path.write_text(
-        'title = "Planted"\nlabel = "a test\'s own"\nseed = 1\ntick = "0s"\n[cost]\n'
-        f'read = "10ns"\ntime = "10ns"\nswitch = "400ns"\nsleep = "100ns"\n{lines}\n'
+        f'title = "Planted"\nlabel = "a test\'s own"\nseed = 1\ntick = "0s"\n[cost]\n{lines}\n'
     )
     return f"sim:{path}"
 
@@ -56,6 +56,24 @@ def test_planted_costs_have_their_classes(cli: Cli, tmp_path: Path) -> None:
     shown = cli("growth", "--run", "last").out.splitlines()
     assert shown[0].startswith("Not constant: wait for a semaphore beside n waiters, ")
     assert "1 of 4 pairs constant, 1 logarithmic, 1 linear, 1 quadratic." in shown[0]
+
+
+@pytest.mark.parametrize(
+    ("sleep", "end"),
+    [
+        ("500us", None),  # 64 tasks are asleep after 32 ms, before which they were due
+        ("4ms", "n = 1024: the tasks were not all asleep within 5 s"),
+    ],
+)
+def test_tasks_that_fall_asleep_slowly_are_waited_for(
+    cli: Cli, tmp_path: Path, sleep: str, end: str | None
+) -> None:
+    """Each call of a sleep takes so long.  Costs are those of tasks that fall asleep at once."""
+    things = ("--over", "FIFO-sleepers-due-together", "--over", "sleepers-due-before")
+    target = model(tmp_path, sleep=f'"{sleep}"')
+    done = cli("growth", "wakeup", "sleep", *things, "--target", target, "--json")
+    pairs = done.document["pairs"]
+    assert [(pair["growth"], pair["end"]) for pair in pairs] == [("constant", end)] * 2
 
 
 def test_what_a_system_lacks_is_named_once(cli: Cli) -> None:
