@@ -97,6 +97,7 @@ bench: $(VENV)/dev.stamp agent engine charts
 	$(BIN)/python -m tests.bench.peers
 	$(BIN)/python -m tests.bench.gates
 	$(BIN)/python -m tests.bench.trend
+	$(BIN)/python -m tests.bench.growth
 	$(BIN)/python -m tests.bench.reach
 	$(BIN)/python -m tests.bench.users
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rtstone.documents.run import Run
 
 SUITE = "growth"
-ROUNDS = 5  # of a target whose costs have noise: so few that a trend is seen, and an interval
+ROUNDS = 6  # of a target whose costs have noise: so few that 95% of growths have their class
 
 
 def _offered() -> dict[str, list[str]]:

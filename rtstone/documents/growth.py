@@ -14,7 +14,7 @@ from rtstone.documents.run import Value
 SCHEMA = "rtstone.growth/1"
 
 GrowthClass = Literal[
-    "constant", "logarithmic", "linear", "n log n", "quadratic", "irregular"
+    "constant", "logarithmic", "linear", "linear or n log n", "n log n", "quadratic", "irregular"
 ]  # in the order in which the simpler is preferred; irregular: grows, by none of them
 
 
@@ -53,13 +53,14 @@ class GrowthPair(msgspec.Struct, frozen=True, kw_only=True):
     """One service while there are n of one thing.
 
     ``service``: title of the bench.  ``over``: the thing, "" if the target has no such service for
-    any.  ``growth``: None with fewer than 4
-    points.  ``slope``: what the class's function adds, in ``unit`` per 1, doubling, n log2 n or n
-    squared; None unless a class says it.  ``low``, ``high``: of ``interval``: "points", the range
-    of the slope when any one point is left out, or "rounds", its 95% interval over rounds.
-    ``p``: of a trend over n by Page's test, corrected by Holm for all pairs of the table; None
-    where instructions or simulated costs are exact.  ``misfit``: root mean square of relative
-    deviations from the class.  ``outlier``: the n whose point no fit of the class includes.
+    any.  ``growth``: None with fewer than 4 points; "linear or n log n" where noise leaves both.
+    ``slope``: what the class's function adds, in ``unit`` per 1 (of the line, if both are left),
+    doubling, n log2 n or n squared; None unless a class says it.  ``low``, ``high``: of
+    ``interval``: "points", the range of the slope when any one point is left out, or "rounds", its
+    95% interval over rounds.  ``p``: of a trend over n by Page's test, corrected by Holm for all
+    pairs of the table; None where instructions or simulated costs are exact.  ``misfit``: root mean
+    square of relative deviations from the class.  ``outlier``: the n whose point no fit of the
+    class includes.
     ``end``: why there are no points beyond the last, None if all were measured.
     ``worst``: None with fewer than 3 seeds.
     """
@@ -106,8 +107,8 @@ class GrowthTable(msgspec.Struct, frozen=True, kw_only=True):
 COMPARED = "rtstone.growth-compared/1"
 
 # How a pair grows on another system, beside the first: by the same class; by another one; by the
-# same, with slopes whose ranges lie apart; not seen on one of them, where noise may hide it; or not
-# known on one of them.
+# same, with slopes whose ranges lie more than 1% apart; not seen on one of them, where noise may
+# hide it; or not known on one of them.
 GrowthVerdict = Literal["same", "class", "slope", "unseen", "unknown"]
 
 

@@ -2,14 +2,14 @@
 
 Each class is cost(n) = a + b g(n), a and b not negative, fitted by least squares of relative
 errors.  A larger class replaces a simpler one only if that misses the costs by more than
-``TOLERANCE`` or, with noise, ``ERRORS``, and if it removes ``GAIN`` of the squared error; and
-growth is what remains when any one point is left out.  One point that keeps all others from
-fitting is set aside, and named.
+``TOLERANCE``, and if it removes ``GAIN`` of the squared error; and growth is what remains when any
+one point is left out.  One point that keeps all others from fitting is set aside, and named.
 
 Where costs have noise, each n is measured once in each of several rounds, in the same order, so
 that n = 1 is a control in each.  Growth then also takes a trend over n, by the test of E. B. Page
 (Ordered hypotheses for multiple treatments, JASA 58, 1963), in which rounds are blocks, corrected
-for the number of pairs by Holm's method.
+for the number of pairs by Holm's method.  Its class is the simplest of those that noise does not
+tell from the best; where these are linear and n log n, neither is claimed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from rtstone.stats.comparison.systems import System
 from rtstone.stats.holm import holm
 
 TOLERANCE = 0.01  # root mean square of relative errors within which a class fits
-ERRORS = 2  # standard errors of the costs within which a class fits, if that is more
+ERRORS = 2  # standard errors of the costs by which noise tells no class from the best
 GAIN = 0.8  # share of the squared error that a larger class has to remove
 MISFIT = 0.1  # of a class that is no better than none
 LEVEL = 0.05  # chance that any of the pairs grows by noise alone
@@ -48,13 +48,18 @@ ROUNDS = 3  # of which there is an interval
 FAMILY = "grow"
 OVER, NUMBER = "over", "n"
 
+UNDECIDED: GrowthClass = "linear or n log n"  # has the slope of the line
+
 CURVES: dict[GrowthClass, Callable[[float], float]] = {
     "constant": lambda n: 0.0,
     "logarithmic": lambda n: log2(max(n, 1.0)),
     "linear": lambda n: n,
+    UNDECIDED: lambda n: n,
     "n log n": lambda n: n * log2(max(n, 1.0)),
     "quadratic": lambda n: n * n,
 }
+
+CLASSES = [growth for growth in CURVES if growth != UNDECIDED]
 
 Point = tuple[float, float]  # n, cost
 
@@ -97,13 +102,31 @@ def fit(points: Sequence[Point], growth: GrowthClass) -> Fit:
 def _simplest(points: Sequence[Point], tolerance: float) -> Fit:
     """Return the simplest class that fits, or else that of which none is much better."""
     best = fit(points, "constant")
-    for growth in CURVES:
-        if best.misfit <= tolerance:
+    if best.misfit > TOLERANCE and tolerance > TOLERANCE:
+        return _distinguished(points, tolerance)
+    for growth in CLASSES:
+        if best.misfit <= TOLERANCE:
             break
         larger = fit(points, growth)
         if larger.misfit**2 < (1 - GAIN) * best.misfit**2:
             best = larger
     return best
+
+
+def _distinguished(points: Sequence[Point], tolerance: float) -> Fit:
+    """Return the simplest class of those that noise does not tell from the best.
+
+    The squared errors of such a class, in standard errors of a cost, sum to those of the best and
+    at most ``ERRORS`` squared.  A best that itself fits badly has standard errors that explain it.
+    """
+    fits = [fit(points, growth) for growth in CLASSES]
+    best = min(each.misfit for each in fits)
+    k = len(points)
+    variance = max((tolerance / ERRORS) ** 2, best**2 * k / (k - 2))
+    alike = [each for each in fits if each.misfit**2 <= best**2 + ERRORS**2 * variance / k]
+    if [each.growth for each in alike[:2]] == ["linear", "n log n"]:
+        return alike[0]._replace(growth=UNDECIDED)
+    return alike[0]
 
 
 def judge(points: Sequence[Point], tolerance: float = TOLERANCE) -> Judgement:

@@ -18,7 +18,7 @@ from rtstone.documents.growth import (
     GrowthTable,
     GrowthVerdict,
 )
-from rtstone.stats.growth import OVER
+from rtstone.stats.growth import OVER, TOLERANCE, UNDECIDED
 
 ORDER: tuple[GrowthVerdict, ...] = ("class", "slope", "unseen", "same", "unknown")
 
@@ -70,14 +70,17 @@ def _verdict(first: _Place, other: _Place) -> GrowthVerdict:
     pair, against = other.pair, first.pair
     if pair is None or against is None or pair.growth is None or against.growth is None:
         return "unknown"
-    if pair.growth != against.growth:
+    classes = {pair.growth, against.growth}
+    if UNDECIDED in classes and classes <= {UNDECIDED, "linear", "n log n"}:
+        return "same"
+    if len(classes) > 1:
         flat = ((place.pair, place.exact) for place in (first, other))
         hidden = any(p is not None and p.growth == "constant" and not exact for p, exact in flat)
         return "unseen" if hidden else "class"
     ranges = (pair.low, pair.high, against.low, against.high)
     if pair.unit == against.unit and None not in ranges:
         low, high, least, most = (value or 0.0 for value in ranges)
-        if high < least or most < low:
+        if high < (1 - TOLERANCE) * least or most < (1 - TOLERANCE) * low:
             return "slope"
     return "same"
 

@@ -3,41 +3,38 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import permutations
 from math import factorial, log2
-from typing import Any
 
 import numpy as np
 import pytest
 
 from rtstone.cli.growth import ROUNDS, select
-from rtstone.documents.growth import GrowthClass, GrowthPair, GrowthPoint
+from rtstone.documents.growth import GrowthClass, GrowthPair
 from rtstone.stats import growth
-from rtstone.stats.growth import CURVES, classified, fit, judge, trend
+from rtstone.stats.growth import UNDECIDED, classified, fit, judge, trend
 from rtstone.stats.holm import holm
+from tests.chance import is_fine
+from tests.stats.grown import SIZES, in_rounds, is_right, planted, scanned
 
-SIZES = (1, 4, 16, 64, 256, 1024)
-CLASSES = list(CURVES)
 
-
-def planted(kind: GrowthClass, base: float, times: float) -> list[tuple[float, float]]:
-    """Return whole costs that grow to ``1 + times`` of the base."""
-    curve = CURVES[kind]
-    slope = base * times / (curve(SIZES[-1]) - curve(1)) if kind != "constant" else 0
-    return [(n, round(base + slope * (curve(n) - curve(1)))) for n in SIZES]
+def instructions(kind: GrowthClass, base: float, times: float) -> list[tuple[float, float]]:
+    """Return the points of planted costs, which are whole."""
+    costs = planted(kind, base, times)
+    return [(float(n), float(round(cost))) for n, cost in zip(SIZES, costs, strict=True)]
 
 
 # ---- without noise ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", CLASSES)
+@pytest.mark.parametrize("kind", growth.CLASSES)
 def test_a_planted_cost_without_noise_has_its_class(kind: GrowthClass) -> None:
     """1000 of 1000, from 300 to 100,000 instructions that grow to between 5 and 1000 times."""
     draw = random.Random(kind)
     for _ in range(1000):
         base, times = 10 ** draw.uniform(2.5, 5), 10 ** draw.uniform(0.6, 3)
-        judgement = judge(planted(kind, base, times))
+        judgement = judge(instructions(kind, base, times))
         assert judgement.fit.growth == kind, (base, times)
         assert judgement.outlier is None
 
@@ -92,8 +89,8 @@ def test_the_tolerance_is_1_percent() -> None:
     """The rms of five steps of 1 + r is 1.41 r, and one of the six points may be left out."""
     assert growth.TOLERANCE == 0.01
     step = growth.TOLERANCE / 2**0.5
-    assert judge(planted("logarithmic", 1e6, 5 * 0.95 * step)).fit.growth == "constant"
-    assert judge(planted("logarithmic", 1e6, 5 * 1.05 * step)).fit.growth == "logarithmic"
+    assert judge(instructions("logarithmic", 1e6, 5 * 0.95 * step)).fit.growth == "constant"
+    assert judge(instructions("logarithmic", 1e6, 5 * 1.05 * step)).fit.growth == "logarithmic"
 
 
 def test_a_larger_class_removes_80_percent_of_the_squared_error() -> None:
@@ -121,32 +118,56 @@ def test_a_misfit_above_10_percent_is_irregular() -> None:
     assert judge(much, tolerance=0.12).fit.growth == "constant"  # where that is noise
 
 
-def test_with_noise_a_class_fits_within_twice_the_standard_error() -> None:
+def test_noise_tells_classes_apart_by_two_standard_errors() -> None:
     """Five rounds that are apart by s have a median with a standard error of 0.83 s.
 
-    They rise alike, so that the trend is certain; only the misfit is compared with the noise.
+    They rise alike, so that the trend is certain.  Five steps of 1 + r are off their mean by 1.41 r
+    each, which sums to 10 r squared: at 4 squared errors that is the growth, as one of the six
+    points may be left out.
     """
     assert growth.ERRORS == 2
-    s = 0.01
+    s = 0.05
     error = 1.2533 * s / 0.67449 / 5**0.5
     rounds = [1 + s * place for place in (-2, -1, 0, 1, 2)]
 
     def rising(step: float) -> GrowthPair:
         (judged,) = classified(
-            [pair_of_rounds({n: [1e6 * (1 + step * i) * each for each in rounds]
+            [in_rounds({n: [1e6 * (1 + step * i) * each for each in rounds]
                              for i, n in enumerate(SIZES)})], exact=False
         )  # fmt: skip
         assert judged.p is not None and judged.p < growth.LEVEL
         return judged
 
-    step = 2 * error / 2**0.5  # as of the tolerance of 1%
-    assert (rising(0.9 * step).growth, rising(1.1 * step).growth) == ("constant", "logarithmic")
+    step = error * (4 / 10) ** 0.5
+    assert (rising(0.9 * step).growth, rising(1.2 * step).growth) == ("constant", "logarithmic")
 
 
-def test_five_rounds_show_a_trend_of_four_points_among_all_pairs() -> None:
+@pytest.mark.parametrize("kind", ["linear", "n log n"])
+def test_what_noise_leaves_undecided_is_said(kind: GrowthClass) -> None:
+    """Between the line and n log n lie at most 7% of the cost, where it grows to 6 times."""
+    costs = planted(kind, 1e4, 5)
+
+    def judged(spread: float) -> GrowthClass | None:
+        rounds = [1 + spread * place for place in (-2, -1, 0, 1, 2, 0)]
+        minima = {n: [cost * each for each in rounds] for n, cost in zip(SIZES, costs, strict=True)}
+        (pair,) = classified([in_rounds(minima)], exact=False)
+        return pair.growth
+
+    assert (judged(0.01), judged(0.2)) == (kind, UNDECIDED)
+
+
+@pytest.mark.parametrize("kind", growth.CLASSES)
+def test_with_the_noise_of_a_machine_95_percent_have_their_class(kind: GrowthClass) -> None:
+    """`python -m tests.bench.growth` counts 1000 of each; with 10% wrong this fails."""
+    scan = scanned(np.random.default_rng(5))
+    wrong = (not is_right(kind, pair) for true, pair in scan if true == kind)
+    assert is_fine(wrong, 0.045, 0.1)
+
+
+def test_six_rounds_show_a_trend_of_four_points_among_all_pairs() -> None:
     """With the rounds that an interval takes, three, none would be seen."""
     pairs = sum(map(len, select([], []).values()))
-    assert (ROUNDS, pairs) == (5, 51)
+    assert (ROUNDS, pairs) == (6, 51)
 
     def certain(rounds: int) -> float:
         return trend([[1.0, 2.0, 3.0, 4.0]] * rounds) * pairs
@@ -165,9 +186,9 @@ def test_how_many_points_and_rounds_it_takes() -> None:
     assert judge(odd).outlier == 256
     assert judge(odd[1:]).outlier is None
     minima = {n: [cost, cost, cost + 1] for n, cost in points}
-    (rounds,) = classified([pair_of_rounds(minima)], exact=False)
+    (rounds,) = classified([in_rounds(minima)], exact=False)
     assert rounds.interval == "rounds"
-    (two,) = classified([pair_of_rounds({n: m[:2] for n, m in minima.items()})], exact=False)
+    (two,) = classified([in_rounds({n: m[:2] for n, m in minima.items()})], exact=False)
     assert two.interval == "points"
 
 
@@ -196,17 +217,7 @@ def test_holm_by_hand() -> None:
 
 
 def pair(points: list[tuple[float, float]]) -> GrowthPair:
-    return pair_of_rounds({n: [cost] for n, cost in points})
-
-
-def pair_of_rounds(minima: Mapping[Any, list[float]]) -> GrowthPair:
-    return GrowthPair(
-        bench="grow.x", service="x", over="things", load="none", params={}, unit="ns",
-        points=[
-            GrowthPoint(n=int(n), cost=float(np.median(costs)), minima=costs)
-            for n, costs in minima.items()
-        ],
-    )  # fmt: skip
+    return in_rounds({n: [cost] for n, cost in points})
 
 
 def test_noise_alone_grows_in_5_percent_of_the_scans() -> None:
@@ -217,7 +228,7 @@ def test_noise_alone_grows_in_5_percent_of_the_scans() -> None:
     for _ in range(300):
         noise = draw.exponential(0.02, (20, len(SIZES), 5))
         pairs = [
-            pair_of_rounds({n: list(1e4 * (1 + row)) for n, row in zip(SIZES, errors, strict=True)})
+            in_rounds({n: list(1e4 * (1 + row)) for n, row in zip(SIZES, errors, strict=True)})
             for errors in noise
         ]
         false += any((p.p or 0) <= growth.LEVEL for p in classified(pairs, exact=False))
@@ -230,7 +241,7 @@ def test_rounds_show_a_growth_of_half_the_noise() -> None:
     minima = {
         n: list(1e4 * (1 + 0.03 * log2(n)) * (1 + row)) for n, row in zip(SIZES, noise, strict=True)
     }
-    (result,) = classified([pair_of_rounds(minima)], exact=False)
+    (result,) = classified([in_rounds(minima)], exact=False)
     assert result.growth == "logarithmic" and result.p is not None and result.p < 1e-3
     assert result.low is not None and result.high is not None
     assert result.low < 300 < result.high

@@ -8,6 +8,7 @@ import pytest
 from msgspec import structs
 
 from rtstone.documents.run import Run
+from rtstone.stats.growth import UNDECIDED
 from rtstone.stats.growth_changes import growth_changes
 from rtstone.wire.records import Bench
 from tests.stats.grown import Cost, exact, in_lab, on_machine, tables
@@ -15,6 +16,8 @@ from tests.stats.grown import Cost, exact, in_lab, on_machine, tables
 LINEAR = exact(lambda n: 600 + 12 * n)
 STEEPER = exact(lambda n: 600 + 13 * n)
 LOG = exact(lambda n: 1300 + 20 * log2(n))
+NLOGN = exact(lambda n: 600 + 2 * n * log2(n))
+SQUARE = exact(lambda n: 600 + n * n)
 FLAT = exact(lambda n: 1000)
 
 
@@ -52,6 +55,23 @@ def test_what_noise_may_hide_is_no_difference() -> None:
         "give/c": ["class"], "wakeup/a": ["unseen"], "take/b": ["same"],
     }  # fmt: skip
     assert verdicts(machine, algorithm) == verdicts(algorithm, machine)
+
+
+def test_slopes_within_1_percent_are_alike() -> None:
+    first = in_lab("first", {"mq/a": exact(lambda n: 6e5 + 12e3 * n)})
+    for each, verdict in ((11.9e3, "same"), (12.1e3, "same"), (11.8e3, "slope"), (12.2e3, "slope")):
+        second = in_lab("second", {"mq/a": exact(lambda n, each=each: 6e5 + each * n)})  # type: ignore[misc]
+        assert verdicts(first, second)["mq/a"] == [verdict], each
+
+
+def test_what_may_be_either_class_differs_from_neither() -> None:
+    """Linear or n log n, by noise: beside the lab's, which has one of them."""
+    rounds = (-0.4, -0.2, 0.0, 0.2, 0.4)
+    line = on_machine({"mq/a": lambda n, number: ((400 + 2 * n) * (1 + rounds[number]),) * 2})
+    (table,) = tables(line)
+    assert table.pairs[0].growth == UNDECIDED
+    for cost, verdict in ((LINEAR, "same"), (NLOGN, "same"), (SQUARE, "class"), (LOG, "class")):
+        assert verdicts(in_lab("kernel", {"mq/a": cost}), line)["mq/a"] == [verdict]
 
 
 def test_slopes_of_different_units_are_not_compared() -> None:

@@ -19,7 +19,7 @@ from rtstone.units import counted, quantity
 _MARKS: dict[GrowthVerdict, str] = {
     "class": " !", "slope": " *", "unseen": " ?", "same": "", "unknown": "",
 }  # fmt: skip
-_SHORT = {"logarithmic": "log"}
+_SHORT = {"logarithmic": "log", "linear or n log n": "linear or n log"}
 
 
 def undetermined(compared: GrowthsCompared) -> str | None:
@@ -101,7 +101,7 @@ def notes(tables: Sequence[GrowthTable], compared: GrowthsCompared) -> Iterator[
     present = {verdict for row in compared.rows for verdict in row.verdicts}
     meanings = {
         "class": f"another class than on {first}",
-        "slope": "the same class, and the ranges of the slopes lie apart",
+        "slope": "the same class, and the ranges of the slopes lie more than 1% apart",
         "unseen": "growth was not seen on one of them, where noise may hide it",
     }
     marks = [f"{_MARKS[v].strip()} {meanings[v]}" for v in _MARKS if v in present & meanings.keys()]

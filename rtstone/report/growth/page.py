@@ -23,11 +23,11 @@ _METHOD = {
     "machine the median of the least samples of rounds, each of which begins at n = 1.",
     "Class": "cost(n) = a + b g(n), a and b not negative, g one of 0, log2 n, n, n log2 n, n "
     "squared, by least squares of relative errors. The simplest that fits within "
-    f"{TOLERANCE:.0%} (on a machine within twice the standard error, if that is more); otherwise a "
-    f"larger one has to remove {GAIN:.0%} of the squared error. What one point alone makes is no "
-    f"growth; beyond {MISFIT:.0%} the pair is irregular.",
+    f"{TOLERANCE:.0%}; otherwise a larger one has to remove {GAIN:.0%} of the squared error. What "
+    f"one point alone makes is no growth; beyond {MISFIT:.0%} the pair is irregular.",
     "Noise": "Where there is any, growth takes a trend over n: Page's test, corrected for the "
-    "number of pairs.",
+    "number of pairs. The class is the simplest that is within two standard errors of the best, "
+    "which may leave both linear and n log n.",
     "n": "A class is about the n that were measured.",
 }
 

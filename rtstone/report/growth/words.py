@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rtstone.documents.growth import GrowthClass, GrowthPair, GrowthRow, GrowthTable
-from rtstone.stats.growth import LEAST
+from rtstone.stats.growth import LEAST, UNDECIDED
 from rtstone.units import counted, quantity, split
 
 NAMED = 3  # pairs in the answer
 USER = "grow.wakeup.user"
 WAKEUPS = "grow.wakeup"
-PER = {
-    "logarithmic": "each doubling", "linear": "each", "n log n": "each of n log2 n",
-    "quadratic": "each of n squared",
+PER: dict[GrowthClass, str] = {
+    "logarithmic": "each doubling", "linear": "each", UNDECIDED: "each",
+    "n log n": "each of n log2 n", "quadratic": "each of n squared",
 }  # fmt: skip
 
 
