@@ -29,12 +29,13 @@ SIGNS: dict[Verdict, str] = {"failed": "-", "not measured": "!", "inconclusive":
 class Check(msgspec.Struct, frozen=True, kw_only=True):
     """One limit on one case under one load.
 
-    ``label``: distinguishes the case from others of the same bench and load.  ``what``: the limited
-    statistic, figure or slope.  ``limit``: as in the budget; ``allowed``: the same as a value.
-    ``ci95``: the interval of ``observed``; None: the observation is a fact.  ``baseline``: the
-    value that a relative limit is relative to.  ``margin``: the remaining share of ``allowed``,
-    negative if exceeded.  ``missing``: how many more samples would settle an inconclusive check;
-    ``missing_s``: how much longer that takes, in s.  ``section_s``: the measured time in s.
+    ``label``: distinguishes the case from others of the same bench and load.  ``called``: another
+    name of the bench, by which the limit names it.  ``what``: the limited statistic, figure or
+    slope.  ``limit``: as in the budget; ``allowed``: the same as a value.  ``ci95``: the interval
+    of ``observed``; None: it is a fact, or has none.  ``baseline``: the value that a relative limit
+    is relative to.  ``margin``: the remaining share of ``allowed``, negative if exceeded.
+    ``missing``: how many more samples would settle an inconclusive check; ``missing_s``: how much
+    longer that takes, in s.  ``section_s``: the measured time in s.
     ``independent``: samples had to be assumed independent, for lack of batches.  ``corrected``:
     omitted activations are included.  ``detectable``: the smallest worsening, as a share, that
     would have failed; None: nothing could have, or it is not known.  It is a share of ``baseline``,
@@ -45,6 +46,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     bench: str
     params: dict[str, Value] = {}
     label: str = ""
+    called: str = ""
     series: str = ""
     load: str
     what: str

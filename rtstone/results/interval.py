@@ -7,10 +7,11 @@ rtstone.results.estimates.  docs/reference/estimates.md says what is done and wh
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from math import exp, fsum, inf, lgamma, log, log1p, pi, sqrt, tan
+from math import ceil, exp, fsum, inf, lgamma, log, log1p, pi, sqrt, tan
 from operator import itemgetter
 from statistics import NormalDist
 from typing import NamedTuple
@@ -26,6 +27,8 @@ _HIGHEST = 0.4  # of the correlation of a batch and the next: what lasts so long
 _JOINED = (8, 4)  # batches are joined to so many then
 _INDEPENDENT = 0.3  # and eight are enough, if their correlation is below this
 _SHORT = 64  # samples; with fewer that are so correlated there is no interval
+_HALVINGS = 50  # of an interval of numbers of samples
+_ENDLESS = 10**12  # more samples than any run has
 
 _MANY = 1e4  # degrees of freedom, from which an approximation to Student's t has nine digits
 _STEPS = 50  # of Newton's method; four do
@@ -97,6 +100,92 @@ def confidence_interval(
     ordered = Ordered(whole.histogram, sum(result.overflow for result in results), whole.max)
     least, most = ordered.at(round(low)), ordered.at(round(high))
     return None if least is None or most is None else (least, most)
+
+
+def lower_end(
+    statistic: str, share: float, results: Sequence[Result], level: float
+) -> float | None:
+    """Return the lower end of the interval of the quantile at a share, None below all samples.
+
+    It is an order statistic, and the interval exact for independent samples, of any distribution
+    and in any number; else it is that of as many independent ones as would scatter as much (Korn
+    and Graubard 1998).  Where they depend on each other for longer than they show, nothing bounds
+    that number, and each batch counts as one.  ``statistic``: the percentile whose correlation
+    stands for that of the quantile.
+    """
+    n = sum(result.n for result in results)
+    if not 0 < share < 1 or (n < _SHORT and lasting(statistic, results)):
+        return None
+    counts: Counter[float] = Counter()
+    for result in results:
+        counts.update(dict(result.histogram))
+    tops = [result.max for result in results if result.max is not None]
+    overflow = sum(result.overflow for result in results)
+    ordered = Ordered(sorted(counts.items()), overflow, max(tops, default=None))
+    middle = ordered.at(ceil(n * share))
+    if middle is None:
+        return None
+    parts = []
+    for result in results:
+        variance = factor(statistic, result)
+        plain = share * (1 - share) / result.n
+        own = share
+        if len(results) > 1:
+            own = Ordered(result.histogram, result.overflow, result.max).share(middle)
+        parts.append(Part(result.n, own, variance._replace(value=plain * variance.value)))
+    variance = combined(parts)
+    wider = t_quantile(level, variance.freedom) / NormalDist().inv_cdf((1 + level) / 2)
+    times = max(variance.value * n / (share * (1 - share)) * wider * wider, 1.0)
+    trials = n / times
+    if variance.lasting:
+        trials = max(trials, sum(len(r.batches.n) if r.batches else 0 for r in results))
+    below = most_below(trials, share, level)
+    return None if below is None else ordered.at(int(below * n / trials) + 1)
+
+
+def most_below(n: float, q: float, level: float) -> float | None:
+    """Return of how many independent samples below a value it is above quantile q, at most.
+
+    As few as that, or fewer, lie below the quantile with probability (1 - level)/2: their number is
+    binomial, interpolated by the beta distribution.  None if not even with none below.
+    """
+    chance = (1 - level) / 2
+
+    def probability(below: float) -> float:
+        return _beta(n - below, below + 1, 1 - q, q)
+
+    low, high = 0.0, n
+    if probability(low) > chance:
+        return None
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if probability(middle) > chance else (middle, high)
+    return low
+
+
+def samples_lacking(statistic: str, results: Sequence[Result], level: float) -> int | None:
+    """Return how many more samples such as these a percentile's interval would need.
+
+    None for a mean, and where no number would do.
+    """
+    n = sum(result.n for result in results)
+    if statistic not in PERCENTILES or not n:
+        return None
+    q = PERCENTILES[statistic] / WHOLE
+    variance = combined([Part(r.n, q, _share_variance(statistic, q, r)) for r in results if r.n])
+
+    def within(number: int) -> bool:
+        smaller = variance._replace(value=variance.value * n / number)
+        low, high = ranks(number, q, smaller, level)
+        return round(low) >= 1 and round(high) <= number
+
+    most = max(n, _SHORT) if variance.lasting else n
+    while not within(most):
+        most *= 2
+        if most > _ENDLESS:
+            return None
+    least = max(n, _SHORT) if variance.lasting else n
+    return bisect_left(range(most + 1), True, key=within, lo=least) - n
 
 
 def lasting(statistic: str, results: Sequence[Result]) -> bool:
@@ -328,8 +417,12 @@ def t_quantile(level: float, freedom: float) -> float:
 
 def _outside(t: float, freedom: float) -> float:
     """Return the probability that |t| is larger: an incomplete beta function of v/(v + t^2)."""
-    a, b, x = freedom / 2, 0.5, freedom / (freedom + t * t)
-    rest = t * t / (freedom + t * t)
+    square = t * t
+    return _beta(freedom / 2, 0.5, freedom / (freedom + square), square / (freedom + square))
+
+
+def _beta(a: float, b: float, x: float, rest: float) -> float:
+    """Return the regularised incomplete beta function I_x(a, b); ``rest`` is 1 - x."""
     log_front = lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log(rest)
     if x < (a + 1) / (a + b + 2):
         return exp(log_front) / (a * _fraction(a, b, x))

@@ -9,7 +9,7 @@ the trace whether they came in bursts.  docs/reference/estimates.md says how wel
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import sqrt
+from math import ceil, inf, sqrt
 from statistics import NormalDist, fmean
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,10 +24,12 @@ from rtstone.results.interval import (
     combined,
     factor,
     independent,
+    lower_end,
+    samples_lacking,
     t_quantile,
 )
 from rtstone.results.pool import pooled
-from rtstone.summary import PERCENTILES, WHOLE
+from rtstone.summary import EXTREME, PERCENTILES, WHOLE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 FEWEST = 24  # stalls, or bursts of them, that an interval may rest on: of fewer it holds too seldom
+_ENDLESS = 10**6  # times as long as it was: no such run is measured
 _WINDOWS = 8  # of the trace, without which stalls are taken for independent of one another
 _ALIKE = 0.05  # of the omitted activations may be otherwise than stalls of these lengths make them
 
@@ -205,11 +208,9 @@ def interval(
     if value is None or len(sound) < len(parts):
         return None
     moments = [_moments(statistic, part, value) for part in sound]
-    n, second = sum(m.n for m in moments), sum(m.second for m in moments)
-    if statistic == "mean":  # what a stall adds to it grows with the square of its length
-        fewest *= 2
-    if not second or second**2 < fewest * sum(m.second**2 / m.events for m in moments):
+    if _shortage(statistic, sound, moments, fewest) > 1:
         return None
+    n, second = sum(m.n for m in moments), sum(m.second for m in moments)
     variance = combined(
         [Part(m.n, m.value, Variance(m.second / m.n**2, m.freedom)) for m in moments]
     )
@@ -217,12 +218,69 @@ def interval(
     if statistic == "mean":
         return _mean_ends(value, n, variance, size, level)
     q = PERCENTILES[statistic] / WHOLE
-    if n * (1 - q) < fewest * max(map(_weight, sound)):
-        return None
     low, high = _ranks(n, q, variance, size, level)
     ordered = Ordered(together.histogram, 0, together.max)
     least, most = ordered.at(round(low)), ordered.at(round(high))
     return None if least is None or most is None else (least, most)
+
+
+def _shortage(
+    statistic: str, parts: Sequence[Events], moments: Sequence[_Moments], fewest: float
+) -> float:
+    """Return how many times as long a run with such events has to be for an interval."""
+    second = sum(m.second for m in moments)
+    if not second:
+        return inf
+    if statistic == "mean":  # what a stall adds to it grows with the square of its length
+        fewest *= 2
+    short = fewest * sum(m.second**2 / m.events for m in moments) / second**2
+    if statistic == "mean":
+        return short
+    beyond = sum(m.n for m in moments) * (1 - PERCENTILES[statistic] / WHOLE)
+    return max(short, fewest * max(map(_weight, parts)) / beyond)
+
+
+def lacking(statistic: str, results: Sequence[Result]) -> int | None:
+    """Return how many more samples an interval would need, of a run that goes on like this.
+
+    None where more of the same would not do, as what was omitted does not follow from the samples.
+    """
+    counted = [result for result in results if result.n]
+    if not any(result.missed and result.corrected for result in counted):
+        return samples_lacking(statistic, counted, 0.95)
+    parts = [events(result) if result.missed else _alone(result) for result in counted]
+    sound = [part for part in parts if part is not None]
+    value = getattr(pooled([whole(result) for result in counted]), statistic)
+    if value is None or len(sound) < len(parts):
+        return None
+    times = _shortage(
+        statistic, sound, [_moments(statistic, part, value) for part in sound], FEWEST
+    )
+    n = sum(result.n for result in counted)
+    return max(ceil(n * (times - 1)), 1) if times < _ENDLESS else None
+
+
+def least(statistic: str, results: Sequence[Result], level: float = 0.95) -> float | None:
+    """Return the least that a percentile is, whatever the lateness of the omitted activations.
+
+    Of a share w of omitted activations any lateness leaves the percentile q at or above the one
+    that it has with all of them below every sample: the quantile (q - w)/(1 - w) of the samples.
+    This is the lower end of that quantile's interval, with w at the upper end of its own, each for
+    half of what may be outside.  None where the samples do not reach so low, or are means of
+    several operations, whose tails are not those of single ones.
+    """
+    counted = [result for result in results if result.n]
+    batched = any(result.batch > 1 for result in counted)
+    if statistic not in PERCENTILES or not counted or (batched and statistic in EXTREME):
+        return None
+    q, share = PERCENTILES[statistic] / WHOLE, 0.0
+    losses = missed(counted)
+    if losses is not None and losses.omitted:
+        level = (1 + level) / 2
+        share = losses.interval_at(level)[1]
+    if share >= q:
+        return None
+    return lower_end(statistic, (q - share) / (1 - share), counted, level)
 
 
 def _weight(part: Events) -> float:

@@ -58,6 +58,7 @@ _UNIT = r"[^\d\s/]+(?:\s+[^\d\s/]+)*"
 LIMIT = re.compile(rf"(<=|>=)?\s*([+-]?)({_NUMBER})(?:\s*({_UNIT}))?(?:\s*/\s*(\w+))?")
 _WITHIN = re.compile(r"(?:<=)?\s*(\d{1,9})\s+in\s+(\d{1,9})")  # misses in successive activations
 _STATED = re.compile(r"(\S+)\s+([^<>=]*[^<>=\s])\s*([<>]=.+)")
+_COMPARISON = re.compile(r"[<>=≤≥]+")
 _NAMES = {label: name for name, label in LABELS.items()}
 _SAMPLES = {"times": '"50us", "5k instr"', "relative": '"+10%", "1.1x"'}
 
@@ -155,12 +156,23 @@ def stated(texts: Sequence[str], option: str) -> Budget:
         where = f"{option}'{text}'"
         match = _STATED.fullmatch(text.strip())
         if match is None:
-            raise UsageError(f"no limit, in {where}; write one such as 'dk.periodic p999<=100us'")
+            advice = inclusive(text) or "write one such as 'dk.periodic p999<=100us'"
+            raise UsageError(f"no limit, in {where}; {advice}")
         name = _NAMES.get(match[2], match[2])
         figure = name not in LIMITS
         limits = {"figures": {name: match[3]}} if figure else {name: match[3]}
         entries.append(_entry({"bench": match[1], **limits}, where))
     return Budget(None, ", ".join(texts), [], "inconclusive", entries)
+
+
+def inclusive(text: str) -> str | None:
+    """Return the advice to write <= or >= for another comparison, None where a text has none."""
+    match = _COMPARISON.search(text)
+    if match is None or match[0] in {"<=", ">="}:
+        return None
+    bound = ">=" if match[0][0] in ">≥" else "<="
+    written = f"{text[: match.start()]}{bound}{text[match.end() :]}".strip()
+    return f"a limit itself is allowed, so write '{bound}': '{written}'"
 
 
 def margin(text: str) -> float:
@@ -287,6 +299,8 @@ def _limit(name: str, item: object, where: str, *, figure: bool) -> Limit:
 
 
 def _bad(name: str, text: str, where: str, *, figure: bool) -> UsageError:
+    if advice := inclusive(text):
+        return UsageError(f"bad limit '{text}' of {name}, in {where}; {advice}")
     if figure:
         return UsageError(f"bad limit '{text}' of {name}, in {where}; write one such as \">= 60%\"")
     return UsageError(

@@ -18,12 +18,13 @@ from rtstone.documents.breakdown import breakdown
 from rtstone.documents.case_key import ANOTHER_RUN, CaseKey, case_key, may_be
 from rtstone.documents.check import Check, Gate, Verdict, overall
 from rtstone.documents.imported import bucket_ns
+from rtstone.documents.other_names import OTHER_NAMES
 from rtstone.documents.plan import wake_ups
 from rtstone.documents.run import BREAKDOWN, UNREACHED, Result, Run, Slope
 from rtstone.errors import UsageError, unknown
 from rtstone.results.estimates import Estimate, estimate_whole
 from rtstone.results.flags import spoilt, unfit
-from rtstone.results.omitted import Missed, missed, whole
+from rtstone.results.omitted import Missed, lacking, least, missed, whole
 from rtstone.results.pool import pooled
 from rtstone.stats.budget import Budget, Entry, Limit, fits
 from rtstone.stats.cases import Case, Matcher, cases, figure, label
@@ -43,12 +44,13 @@ from rtstone.stats.limits import (
 from rtstone.stats.prediction import WIDEST
 from rtstone.stats.tolerance import Number, Tolerance
 from rtstone.stats.worstcase.extremes import PER_HOUR, worst_case
-from rtstone.summary import ESTIMATED, LABELS, PERCENTILES, least_n
-from rtstone.units import count, trimmed
+from rtstone.summary import ESTIMATED, EXTREME, LABELS, MEDIAN, PERCENTILES, WHOLE, least_n
+from rtstone.units import count, quantity, trimmed
 
 # Figures whose true value can be beyond what was tried: the figure with the highest value tried.
 CENSORED = {BREAKDOWN: UNREACHED}
 _BASELINES = 5  # runs of a baseline, or of a draft, that are advised
+_UNLIKELY = 0.025  # that all samples are beyond a percentile, for it to be beyond with them
 
 
 def check(run: Run, budget: Budget, baselines: Sequence[Run] = ()) -> Gate:
@@ -261,7 +263,7 @@ class _Judge:
 
     def judged(self, entry: Entry, limit: Limit, case: Case) -> Check | _Relative:
         """Return the check of a limit on a case; relative to several runs, before its verdict."""
-        check = self._blank(limit, case)
+        check = self._blank(entry, limit, case)
         if why := _invalid(case, entry):
             return structs.replace(check, verdict="not measured", reason=why)
         if limit.figure:
@@ -288,12 +290,13 @@ class _Judge:
         undecided = _undecided(judged, f"the tool's value is anything from {bucket}")
         return structs.replace(undecided, margin=None)
 
-    def _blank(self, limit: Limit, case: Case) -> Check:
+    def _blank(self, entry: Entry, limit: Limit, case: Case) -> Check:
         table = self._matcher.tables.get(case.bench)
         return Check(
             bench=case.bench,
             params=dict(case.params),
             label=label(case, table, self._matcher.cases),
+            called=entry.bench if entry.bench in OTHER_NAMES else "",
             series=case.series,
             load=case.load,
             what=limit.statistic,
@@ -492,7 +495,7 @@ class _Judge:
             bad = next((case for case in matching if case.status), None)
             if bad is None:
                 raise _concerns_none(limit, matching, entry)
-            yield structs.replace(self._blank(limit, bad), reason=bad.status)
+            yield structs.replace(self._blank(entry, limit, bad), reason=bad.status)
         for slope in slopes:
             points = [case for case in matching if along(slope, case)]
             unit, _, per = slope.unit.partition(" per ")
@@ -504,7 +507,7 @@ class _Judge:
             times = 1024.0 if in_kib else 1.0
             observed = Span(slope.slope, *slope.ci95).times(times)
             check = structs.replace(
-                self._blank(limit, points[0]),
+                self._blank(entry, limit, points[0]),
                 params=slope.params,
                 label="",
                 what=f"slope over {slope.over}",
@@ -540,12 +543,14 @@ def _compared(check: Check, limit: Limit, observed: Span, allowed: Span) -> Chec
     if decision != "inconclusive":
         return check
     missing = samples_missing(observed, allowed, check.n) if check.n else None
-    exact = observed.low == observed.high
-    why = (
-        "no more than runs of the baseline may differ by"
-        if exact
-        else "its interval holds the limit"
-    )
+    if observed.low == observed.high:
+        why = "no more than runs of the baseline may differ by"
+    elif missing is not None or not check.n:
+        why = "its interval holds the limit"
+    elif observed.value == allowed.value:
+        why = "it equals the limit: more samples do not settle that, another limit does"
+    else:
+        why = "the baseline's interval holds it; a longer run of the baseline may settle it"
     return _with_missing(structs.replace(check, reason=why), missing)
 
 
@@ -686,28 +691,51 @@ def _bound(check: Check, limit: Limit, case: Case, entry: Entry) -> Check:
 
 
 def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:
-    """Judge a percentile that n does not allow: it fails if a lower one is beyond the limit."""
-    names = [name for name in PERCENTILES if name != limit.statistic]
-    lower = [n for n in names if PERCENTILES[n] < PERCENTILES.get(limit.statistic, 0)]
-    for name in reversed(lower):
-        estimate = estimate_whole(results, name)
-        if estimate and limit.value is not None and estimate.low > limit.value:
-            ci95 = estimate.low, estimate.high
-            check = structs.replace(check, observed=estimate.value, ci95=ci95)
-            check = _compared(check, limit, span(estimate), exactly(limit.value))
-            return structs.replace(check, reason=f"{name}, which is lower, is beyond it already")
-    n = check.n or 0
-    missing = least_n(limit.statistic) - n
-    if missing <= 0:
-        return structs.replace(
-            check,
-            verdict="inconclusive",
-            observed=getattr(pooled([whole(r) for r in results]), limit.statistic),
-            reason=f"too few independent {'stalls' if check.corrected else 'samples'} "
-            "for an interval",
+    """Judge a mean or a percentile that has no interval.
+
+    It fails if every sample is beyond the limit, or if it is whatever the omitted activations were.
+    """
+    name = limit.statistic
+    together = pooled([whole(result) for result in results])
+    check = structs.replace(check, observed=getattr(together, name))
+    if limit.value is not None:
+        low, n = together.min, sum(result.n for result in results)
+        share = PERCENTILES.get(name, PERCENTILES[MEDIAN]) / WHOLE  # a mean: as a median
+        if low is not None and low > limit.value and (1 - share) ** n <= _UNLIKELY:
+            why = f"every sample is beyond it, the least is {quantity(low, check.unit)}"
+            return _beyond(check, limit, why)
+        low = least(name, results)
+        if low is not None and low > limit.value:
+            whatever = ", whatever was omitted" if check.corrected else ""
+            why = f"it is {quantity(low, check.unit)} at least{whatever} (97.5% sure)"
+            return _beyond(check, limit, why)
+    check = structs.replace(check, verdict="inconclusive")
+    missing = least_n(name) - (check.n or 0)
+    if missing > 0:
+        why = f"n is too small for {LABELS.get(name, name)}"
+        return _with_missing(structs.replace(check, reason=why), missing)
+    if name in EXTREME and any(result.batch > 1 for result in results):
+        why = (
+            f"samples are means of several operations, which have no {LABELS[name]} of single ones"
         )
-    why = f"n is too small for {LABELS.get(limit.statistic, limit.statistic)}"
-    return _with_missing(structs.replace(check, verdict="inconclusive", reason=why), missing)
+        return structs.replace(check, reason=why)
+    why = f"too few independent {'stalls' if check.corrected else 'samples'} for an interval"
+    missing = lacking(name, results)
+    if missing is None and check.corrected:
+        why = (
+            "what was omitted does not follow from the samples, so that no number of them gives an "
+            "interval; limit missed, or lower the load until nothing is omitted"
+        )
+    return _with_missing(structs.replace(check, reason=why), missing)
+
+
+def _beyond(check: Check, limit: Limit, why: str) -> Check:
+    """Return the check of a number that is beyond its limit, though it has no interval."""
+    allowed = limit.value
+    margin = None
+    if check.observed is not None and allowed:
+        margin = (allowed - check.observed) / abs(allowed)
+    return structs.replace(check, verdict="failed", allowed=allowed, margin=margin, reason=why)
 
 
 # ---- what a limit concerns ----------------------------------------------------------------------

@@ -16,7 +16,7 @@ from rtstone.documents.check import Check, Gate, Verdict, overall
 from rtstone.documents.run import Run
 from rtstone.documents.sections import KINDS, Kind, SectionsOfRun, defects
 from rtstone.errors import UsageError, unknown
-from rtstone.stats.budget import stated
+from rtstone.stats.budget import inclusive, stated
 from rtstone.stats.gate import check
 
 SUBJECT = "sections"  # in place of a bench
@@ -50,10 +50,10 @@ def limits_of(texts: Iterable[str], option: str) -> tuple[list[SectionLimit], li
             continue
         match = _LIMIT.fullmatch(limit.strip())
         if match is None:
-            raise UsageError(
-                f"no limit, in {option}'{text}'; write one such as 'sections critical<=300', in "
-                "instructions"
+            advice = (
+                inclusive(text) or "write one such as 'sections critical<=300', in instructions"
             )
+            raise UsageError(f"no limit, in {option}'{text}'; {advice}")
         limited = next((each for each in SUBJECTS if each == match[1]), None)
         if limited is None:
             raise unknown("kind of sections", match[1], SUBJECTS, f"in {option}'{text}'")

@@ -259,7 +259,7 @@ def junit(cli: Cli, budget: Any, tmp_path: Path, policy: str) -> ET.Element:
 @pytest.mark.parametrize(
     ("policy", "elements"),
     [
-        ("inconclusive", ["failure", None, "error", "error"]),
+        ("inconclusive", ["failure", None, "error", "failure"]),
         ("pass", ["failure", None, "error", "skipped"]),
         ("fail", ["failure", None, "failure", "failure"]),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import exp, sqrt
 from pathlib import Path
@@ -15,6 +16,7 @@ from rtstone.documents.check import Check, Gate
 from rtstone.documents.run import Clock, Figure, Result, Run, Slope, Target
 from rtstone.errors import UsageError
 from rtstone.results.estimates import batches
+from rtstone.results.interval import lasting as correlated
 from rtstone.stats.budget import load
 from rtstone.stats.gate import check
 from rtstone.stats.limits import Span, exactly, samples_missing, verdict
@@ -181,17 +183,74 @@ def test_a_percentile_that_n_does_not_allow_is_an_open_question(gate: Any) -> No
     assert (least_n("p50"), least_n("p99"), least_n("p9999")) == (20, 1000, 100_000)
 
 
-def test_but_not_where_a_lower_one_is_beyond_the_limit(gate: Any) -> None:
-    check = only(gate(entry('p9999 = "9us"'), run(result(FLAT))))
+def test_but_not_where_too_many_samples_are_beyond_the_limit(gate: Any) -> None:
+    """Of 10 000 samples four or more are beyond p99.99 in 1.9% of runs, three or more in 8.0%."""
+    check = only(gate(entry('p9999 = "9996ns"'), run(result(FLAT))))
+    assert (check.verdict, check.reason) == ("failed", "it is 10.0 µs at least (97.5% sure)")
+    assert check.observed is None  # no lower percentile's value under this name
+    assert only(gate(entry('p9999 = "9997ns"'), run(result(FLAT)))).verdict == "inconclusive"
+
+
+@pytest.mark.parametrize(("n", "verdict"), [(6, "failed"), (5, "inconclusive")])
+def test_nor_where_every_sample_is(gate: Any, n: int, verdict: str) -> None:
+    """All of six are above the median by chance in 1.6% of runs, all of five in 3.1%."""
+    check = only(gate(entry('p50 = "1999ns"'), run(result([2000.0 + k for k in range(n)]))))
+    assert (check.verdict, check.observed) == (verdict, None)
+    if verdict == "failed":
+        assert check.reason == "every sample is beyond it, the least is 2.00 µs"
+
+
+@pytest.mark.parametrize("statistic", ["mean", "p50", "p99", "p999"])
+def test_a_run_with_few_stalls_fails_a_limit_below_its_samples(gate: Any, statistic: str) -> None:
+    """It has no interval, as stalls are too few; yet each activation was later than 999 ns."""
+    few = stalling(20.0, length_s=2.0)
+    check = only(gate(entry(f'{statistic} = "400ns"'), run(few)))
     assert check.verdict == "failed"
-    assert "which is lower, is beyond it already" in str(check.reason)
-    assert only(gate(entry('p9999 = "9999ns"'), run(result(FLAT)))).verdict == "inconclusive"
+    assert check.observed == getattr(few.corrected, statistic)
+    if statistic != "mean":
+        beside = only(gate(entry(f'{statistic} = "1001ns"'), run(few)))
+        if statistic == "p50":  # half of the activations may be omitted in other such runs
+            assert beside.verdict == "inconclusive"
+            return
+        assert beside.verdict == "failed"
+        assert re.fullmatch(
+            r"it is 1\.\d+ µs at least, whatever was omitted \(97\.5% sure\)", str(beside.reason)
+        )
+    longer = only(gate(entry(f'{statistic} = "3s"'), run(few)))
+    assert longer.verdict == "inconclusive"
+    assert longer.reason == "too few independent stalls for an interval"
+    assert longer.missing is not None and longer.missing_s == pytest.approx(
+        60 * longer.missing / few.n
+    )
 
 
-def stalling(each_s: float, seed: int = 1, section_s: int = 60) -> Result:
-    """Return a minute in which the task is repeatedly stalled for 5 ms."""
+def test_a_median_beyond_the_limit_fails_whatever_lasts(gate: Any) -> None:
+    """Samples drift through the minute, one in ten is early, and one stall omits 500 ms."""
+    rng = np.random.default_rng(2)
+    late = 15_400 + 1000 * np.sin(np.arange(60_000) / 10_000) + 100 * rng.exponential(size=60_000)
+    late[rng.random(60_000) < 0.1] = 8000
+    few, _ = measured(late, np.array([[30.0, 30.5]]))
+    assert correlated("p50", [few])
+    assert only(gate(entry('p50 = "10us"'), run(few))).verdict == "failed"
+    assert only(gate(entry('p50 = "15.6us"'), run(few))).verdict == "inconclusive"
+
+
+def test_what_no_number_of_samples_settles_says_what_does(gate: Any) -> None:
+    strange = structs.replace(stalling(20.0, length_s=2.0), missed=1)
+    check = only(gate(entry('p99 = "3s"'), run(strange)))
+    assert (check.verdict, check.missing) == ("inconclusive", None)
+    assert "no number of them gives an interval; limit missed, or" in str(check.reason)
+    equal = only(gate(entry('p50 = "5us"'), run(result(FLAT))))
+    assert (equal.verdict, equal.missing) == ("inconclusive", None)
+    assert (
+        equal.reason == "it equals the limit: more samples do not settle that, another limit does"
+    )
+
+
+def stalling(each_s: float, seed: int = 1, section_s: int = 60, length_s: float = 0.005) -> Result:
+    """Return a minute in which the task is repeatedly stalled, for 5 ms by default."""
     rng = np.random.default_rng(seed)
-    stalls = lasting(lambda _, n: np.full(n, 0.005), each_s)(rng, section_s)
+    stalls = lasting(lambda _, n: np.full(n, length_s), each_s)(rng, section_s)
     late = 1000 + 100 * rng.exponential(size=section_s * 1000)
     return measured(late, stalls)[0]
 

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Sequence
 
 from rtstone.documents.check import Gate, Policy, Verdict
-from rtstone.report.check.text import allowed, check_names, key_of, observed, reason
+from rtstone.report.check.text import allowed, check_names, name_in, observed, reason
 from rtstone.wire.records import Bench
 
 _COMMANDS: dict[Policy, dict[Verdict, str]] = {
@@ -27,7 +27,7 @@ def commands(gate: Gate, tables: Sequence[Bench]) -> Iterator[str]:
     names = check_names(gate, tables)
     for check in gate.ordered:
         if command := _COMMANDS[gate.policy].get(check.verdict):
-            title = _escaped(f"{check.verdict}: {names[key_of(check)].with_load}", _PROPERTY)
+            title = _escaped(f"{check.verdict}: {name_in(names, check).with_load}", _PROPERTY)
             text = f"{observed(check)}, {allowed(check)}{reason(check)}"
             yield f"::{command} title={title}::{_escaped(text, _MESSAGE)}"
 

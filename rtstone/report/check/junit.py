@@ -1,9 +1,9 @@
 """A check as JUnit XML, which CI systems show as tests.
 
-The file agrees with the exit code.  An exceeded limit is a failure.  A check that was not measured
-or is inconclusive is an error, as the test could not be carried out, and CI must not count it as a
-success.  Inconclusive checks are skipped if the budget lets them pass, and failures if the budget
-fails them.
+The file agrees with the exit code: who reads only one of them sees the same.  An exceeded limit is
+a failure, and so is an inconclusive check, whose type says so: the test was carried out, and its
+limit not shown to be met.  If the budget lets inconclusive checks pass, they are skipped.  What was
+not measured is an error, as there was no test, or a failure if the budget counts it as one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from rtstone.report.check.text import (
 from rtstone.wire.records import Bench
 
 _ELEMENTS: dict[Policy, dict[Verdict, str]] = {
-    "inconclusive": {"failed": "failure", "not measured": "error", "inconclusive": "error"},
+    "inconclusive": {"failed": "failure", "not measured": "error", "inconclusive": "failure"},
     "pass": {"failed": "failure", "not measured": "error", "inconclusive": "skipped"},
     "fail": {"failed": "failure", "not measured": "failure", "inconclusive": "failure"},
 }

@@ -23,6 +23,7 @@ STYLES: dict[Verdict, str] = {
     "failed": "bold red", "not measured": "red", "inconclusive": "yellow", "passed": "green",
 }  # fmt: skip
 _LONGEST = max(map(len, SIGNS))
+_MANY = 10  # times, of which no tenth is written
 _RARE = 0.01  # smaller shares are written as 1 in so many
 _INDEPENDENT = (
     "intervals assume independent samples if a run has no batches: they may be too narrow"
@@ -38,7 +39,7 @@ def gate_lines(gate: Gate, tables: Sequence[Bench]) -> Iterator[Text]:
     yield from (Text(f"note: {remark}", "yellow") for remark in _remarks(gate))
     for check in gate.ordered:
         head = Text(f"{SIGNS[check.verdict]} {check.verdict:{_LONGEST}}  ", STYLES[check.verdict])
-        name = names[key_of(check)].with_load
+        name = name_in(names, check).with_load
         text = f"{name}: {observed(check)}, {allowed(check)}{reason(check)}"
         yield head.append(text, "default not bold")
     yield from (Text(text) for text in causes(gate, names))
@@ -70,6 +71,12 @@ def check_names(gate: Gate, tables: Sequence[Bench]) -> dict[CaseKey, CaseName]:
     items: list[Check | Cause] = [*gate.checks, *gate.causes]
     names = case_names([(c.bench, c.params, c.series, c.load) for c in items], tables)
     return {key_of(item): name for item, name in zip(items, names, strict=True)}
+
+
+def name_in(names: Mapping[CaseKey, CaseName], check: Check) -> CaseName:
+    """Return the name of a check's case, with the one by which its limit names the bench."""
+    name = names[key_of(check)]
+    return name._replace(bench=f"{check.called} ({name.bench})") if check.called else name
 
 
 def title(check: Check, name: CaseName) -> str:
@@ -104,12 +111,8 @@ def allowed(check: Check) -> str:
     if check.baseline is not None:
         text += f": {_value(check, check.allowed)}, the baseline {_value(check, check.baseline)}"
     if check.margin is not None:
-        word = "left" if check.margin >= 0 else "over"
-        text += (
-            f"; {abs(check.margin):.3g} times over"
-            if check.margin < -1
-            else (f"; {abs(check.margin):.0%} {word}")
-        )
+        share = f"{abs(check.margin):.0%} {'left' if check.margin >= 0 else 'over'}"
+        text += f"; {_times(1 - check.margin)} times it" if check.margin < -1 else f"; {share}"
     return text
 
 
@@ -154,6 +157,10 @@ def power(check: Check) -> str | None:
     worse = -share if lower else share
     value = _value(check, check.observed + worse * abs(check.observed))
     return f"{value} or {'less' if lower else 'more'} would have failed"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.1f}" if ratio < _MANY else count(round(ratio))
 
 
 def _one_in(share: float) -> str:
@@ -235,7 +242,7 @@ def _picture(gate: Gate, results: Sequence[Result], names: Mapping[CaseKey, Case
         result = by_key.get(key_of(check))
         lines = bars(whole(result), _HEIGHT) if result else []
         if result and lines:
-            caption = f"{names[key_of(check)].with_load}: {count(whole(result).n)} samples"
+            caption = f"{name_in(names, check).with_load}: {count(whole(result).n)} samples"
             limit = f"{number_name(check)} {allowed(check)}"
             return [f"{_escaped(caption)}; {_escaped(limit)}", "", "```text", *lines, "```", ""]
     return []
@@ -248,7 +255,7 @@ def _rows(checks: list[Check], names: Mapping[CaseKey, CaseName]) -> list[str]:
     rows = [
         (
             f"{SIGNS[check.verdict]} {check.verdict}",
-            names[key_of(check)].without_load,
+            name_in(names, check).without_load,
             check.load,
             observed(check),
             allowed(check).removeprefix("limit "),

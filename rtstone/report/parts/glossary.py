@@ -142,10 +142,10 @@ _PHRASES: Mapping[str, Term] = {
         "reference/measuring.md#missed-activations",
     ),
     "stall": Term(
-        "A time in which a task could not run although it was due. One that is longer than a "
-        "period hides several activations, so stalls are what is counted, not activations, where "
-        "chance is judged.",
-        "guides/comparing.md",
+        "A time in which a task could not run for a period or more: one late sample, and the "
+        "activations that it hid. Stalls come independently of each other, activations do not, so "
+        "an interval needs enough of them.",
+        "reference/estimates.md#with-omitted-activations",
     ),
     "dropout": Term(
         "Of audio: a buffer that was not filled in time, and is heard. rtstone counts it as a "
