@@ -12,7 +12,7 @@ static const rts_param common_params[] = {
     {"place", RTS_T_CHOICE, offsetof(rts_load_common, place), "auto|others|measured|any",
      RTS_PLACE_AUTO, 0, 0,
      RTS_SAY("where it runs: on the CPUs that are not measured (others), on the measured ones, or "
-             "on any; auto: others, but measured on a system with only one CPU")},
+             "on any; auto: others, but measured where all CPUs are")},
     {"away", RTS_T_CPUS, offsetof(rts_load_common, away), NULL, 0, 0, RTS_CPUS - 1,
      RTS_SAY("the measured CPUs; default: the last of the largest, isolated first")},
     RTS_PARAMS_END,
@@ -190,11 +190,13 @@ static int check_guard(rts_running *l)
     return p ? rts_load_unsupported(l, "parameter %s: %s", p->name, why) : 0;
 }
 
-/* Returns true if the measured CPU is the only one; an isolated CPU is not among those allowed. */
+/* Returns true if all CPUs are measured; an isolated CPU is not among those allowed. */
 static bool covers(const rts_cpuset *away, const rts_cpuset *allowed)
 {
-    return rts_cpuset_count(away) == 1 && rts_cpuset_count(allowed) == 1 &&
-           rts_cpuset_first(away) == rts_cpuset_first(allowed);
+    for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++)
+        if (rts_cpuset_has(allowed, cpu) && !rts_cpuset_has(away, cpu))
+            return false;
+    return true;
 }
 
 static int choose_cpus(rts_running *l)

@@ -34,7 +34,7 @@ struct rts_component {
 
 /* Where the workers run. */
 typedef enum rts_place {
-    RTS_PLACE_AUTO,     /* on the CPUs that are not measured; on a single-CPU system, on that one */
+    RTS_PLACE_AUTO,     /* on the CPUs that are not measured; if all are measured, on those */
     RTS_PLACE_OTHERS,   /* on the CPUs that are not measured */
     RTS_PLACE_MEASURED, /* on the measured CPUs */
     RTS_PLACE_ANY,      /* wherever the system schedules them */

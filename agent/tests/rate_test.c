@@ -279,7 +279,7 @@ static void test_a_start_fails_with_its_reason(void)
     CHECK_STR(refused.reason, "'many' is not of the form NAME=VALUE");
 }
 
-static void test_beside_the_only_cpu_is_on_it(void)
+static void test_beside_all_cpus_is_on_them(void)
 {
     rts_running *l = start("planted place=auto");
     CHECK(l != NULL);
@@ -288,8 +288,10 @@ static void test_beside_the_only_cpu_is_on_it(void)
     l = start("planted place=auto away=1"); /* an isolated one is measured */
     CHECK(l != NULL);
     CHECK_EQ(l->common.place, RTS_PLACE_OTHERS);
-    CHECK(start("planted place=auto away=0-1") == NULL); /* there are more measured CPUs than one */
-    CHECK_EQ(refused.status, RTS_S_UNSUPPORTED);
+    l = start("planted place=auto away=0-1"); /* all CPUs are measured, and one more */
+    CHECK(l != NULL);
+    CHECK_EQ(l->common.place, RTS_PLACE_MEASURED);
+    CHECK_EQ(l->cpus.word[0], 3);
 }
 
 static void test_the_priority_counts_where_it_runs(void)
@@ -352,6 +354,6 @@ TESTS(test_the_lead_is_over_when_it_has_started,
       test_a_load_that_missed_periods_recovers_before_the_next_case,
       test_a_load_that_was_left_too_little_recovers_without_a_missed_period,
       test_who_does_nothing_has_no_rate_and_who_is_dead_is_said_to_be,
-      test_a_start_fails_with_its_reason, test_beside_the_only_cpu_is_on_it,
+      test_a_start_fails_with_its_reason, test_beside_all_cpus_is_on_them,
       test_the_priority_counts_where_it_runs, test_a_real_time_worker_rests,
       test_a_real_time_worker_is_silent_while_the_measuring_task_rests)

@@ -177,7 +177,7 @@ def test_what_is_wrong_is_said_in_one_line(command: str, reason: str) -> None:
 
 def test_what_cannot_be_is_unsupported_and_so_are_the_cases_under_it() -> None:
     every = ",".join(map(str, os.sched_getaffinity(0)))
-    loads = ["load driver", f"load heavy away={every}", "load copy dir=/dev/shm"]
+    loads = ["load driver", f"load heavy place=others away={every}", "load copy dir=/dev/shm"]
     records = talk([*loads, f"case 1 {SHORT}", "load copy size=x", f"case 2 {SHORT}", "load none",
                   f"case 3 {SHORT}"])  # fmt: skip
     driver, heavy, memory, bad, none = pick(records, "loaded")
@@ -245,6 +245,7 @@ def test_beside_the_only_cpu_is_on_it() -> None:
         ("syscalls size=1048576", OTHERS),
         ("exit size=1048576 place=measured", {MEASURED}),
         (f"heavy away={min(OTHERS, default=0)}", (OTHERS | {MEASURED}) - {min(OTHERS, default=0)}),
+        (f"heavy away={','.join(map(str, {*OTHERS, MEASURED}))}", OTHERS | {MEASURED}),
         ("command run=sleep%2060", OTHERS),
         ("read size=1048576", {MEASURED}),
         ("proc", {MEASURED}),
