@@ -14,7 +14,7 @@ from rtstone.cli.progress import working
 from rtstone.cli.remote_runs import local
 from rtstone.errors import Inconclusive, UsageError
 from rtstone.printable import shown
-from rtstone.store.index import find
+from rtstone.store.selection import directories
 from rtstone.units import counted, file_size
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def command(runs: tuple[str, ...], output: Path | None, checked: Path | None) ->
         return _report(checked, result)
     if not runs or output is None:
         raise UsageError("no run or no file to write; write rtstone bundle RUN... -o FILE.tar.zst")
-    paths = [find(name) for name in local(runs)]
+    paths = [path for name in local(runs) for path in directories(name)]
     with working("bundling"):
         data = bundle.pack(paths, __version__)
     save("the bundle", output, data)
@@ -72,7 +72,10 @@ def _report(path: Path, checked: Checked) -> int:
             verdict += ", every document is what its logs say"
     click.echo(f"{verdict}; {summary}, {shown(str(path))}")
     for run in contents.runs:
-        facts = [f"on {run.target}", *([f"agent's source {run.source}"] if run.source else [])]
+        facts = [
+            f"on {run.target}",
+            *([f"agent's whole source {run.source}"] if run.source else []),
+        ]
         if run.run_id in checked.without_logs:
             facts.append("no logs to check its document by")
         if run.run_id in differing:

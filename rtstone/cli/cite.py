@@ -8,14 +8,14 @@ from pathlib import Path
 
 import click
 
-from rtstone.cli.output import OutputFile, write_file
+from rtstone.cli.output import OutputFile, save
 from rtstone.cli.parameters import RUN
 from rtstone.cli.remote_runs import local
 from rtstone.documents.imported import tool
 from rtstone.documents.run import Run
 from rtstone.resources import path
-from rtstone.store.index import find
 from rtstone.store.rundir import load
+from rtstone.store.selection import directories
 
 # The entries of a word in what the source of a bench is said to be.
 _SOURCES = {
@@ -43,13 +43,13 @@ def command(runs: tuple[str, ...], output: Path | None) -> None:
 
     Of a run: the publications that define its benches, and the methods of its intervals.
     """
-    documents = [load(find(name)) for name in local(runs)]
+    documents = [load(path) for name in local(runs) for path in directories(name)]
     used = {"rtstone", *(key for run in documents for key in used_by(run))}
     text = "\n".join(entry for key, entry in entries().items() if key in used)
     if output is None:
         click.echo(text, nl=False)
     else:
-        write_file("the references", output, text)
+        save("the references", output, text)
 
 
 def entries() -> dict[str, str]:

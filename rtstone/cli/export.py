@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from rtstone.cli.output import OutputFile, write_file
+from rtstone.cli.output import OutputFile, save
 from rtstone.cli.parameters import LATEX, RUN, WRITER
 from rtstone.cli.remote_runs import local
 from rtstone.formats.registry import WRITERS, writer
@@ -48,4 +48,4 @@ def _write(data: bytes, output: Path | None) -> None:
     if output is None:
         sys.stdout.buffer.write(data)
     else:
-        write_file("the export", output, data)
+        save("the export", output, data)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rtstone.cli.output import OutputFile, print_document, write_file
+from rtstone.cli.output import OutputFile, print_document, save
 from rtstone.cli.parameters import BENCH, RUN
 from rtstone.cli.progress import working
 from rtstone.cli.stored_sections import stored_sections
@@ -45,7 +45,7 @@ def command(runs: tuple[str, ...], bench: str | None, json: bool, output: Path |
         statement = guarantee(documents, bench, sections)
     text = guarantee_markdown(statement, [bench for run in documents for bench in run.benches])
     if output is not None:
-        write_file("the statement", output, text)
+        save("the statement", output, text, quiet=json)
     if json:
         print_document(statement)
     elif output is None:

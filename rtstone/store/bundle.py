@@ -128,8 +128,10 @@ def _files(path: Path) -> tuple[Run, dict[str, bytes]]:
     try:
         plan = msgspec.json.decode(files[PLAN])
         plan["arrival"] = 0  # its number in this store
-    except (KeyError, TypeError, *UNREADABLE) as error:
+    except KeyError as error:
         raise UsageError(f"no plan of run {run.run_id}, {shown(str(path))}") from error
+    except (TypeError, *UNREADABLE) as error:
+        raise UsageError(f"damaged, {shown(str(path / PLAN))}: {line(str(error))}") from error
     files[PLAN] = msgspec.json.format(msgspec.json.encode(plan))
     return run, files
 
@@ -189,7 +191,9 @@ def _readme(bundle: Bundle) -> str:
     for run in bundle.runs:
         called = f"{run.run_id} ({run.name})" if run.name else run.run_id
         origin = (
-            f"rtstone {run.agent}, agent's source {run.source}" if run.agent else "another tool"
+            f"rtstone {run.agent}, agent's whole source {run.source}"
+            if run.agent
+            else "another tool"
         )
         command = " ".join(map(_quoted, run.command)) or "not recorded"
         facts = [f"{run.created} on {run.target}, measured by {origin}.", "", f"    {command}"]
@@ -355,6 +359,12 @@ def _decompressed(path: Path) -> Iterator[IO[bytes]]:
         assert process.stdout and process.stderr
         try:
             yield process.stdout
+        except UsageError:
+            if process.stdout.read(1):  # else zstd ended, which may be why
+                process.kill()
+                raise
+            if not process.wait():
+                raise
         except BaseException:
             process.kill()
             raise

@@ -127,4 +127,6 @@ def test_the_command(cli: Cli, tmp_path: Path) -> None:
     assert keys(cli("cite", name).out)[0] == "rtstone"
     file = tmp_path / "a.bib"
     done = cli("cite", "-o", file)
-    assert (done.status, done.out, file.read_text()) == (0, "", entries()["rtstone"])
+    assert (done.status, done.out, file.read_text()) == (
+        0, f"{file}: {len(entries()['rtstone'])} B\n", entries()["rtstone"],
+    )  # fmt: skip

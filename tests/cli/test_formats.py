@@ -235,7 +235,7 @@ def test_refused(cli: Cli, arguments: tuple[str | Path, ...], says: str) -> None
 def test_export(cli: Cli, tmp_path: Path) -> None:
     name = store_run(own())
     done = cli("export", name, "--format", "cyclictest-json", "-o", tmp_path / "a.json")
-    assert (done.status, done.out) == (0, "")
+    assert (done.status, done.out) == (0, f"{tmp_path / 'a.json'}: 624 B\n")
     assert "not in the file: thread 0: 1 negative samples" in done.err
     assert json.loads((tmp_path / "a.json").read_text())["thread"]["0"]["cycles"] == 102
     assert cli("import", tmp_path / "a.json").status == 0
@@ -247,7 +247,7 @@ def test_export(cli: Cli, tmp_path: Path) -> None:
 def test_single_samples_of_a_run(cli: Cli, tmp_path: Path) -> None:
     cli("run", "ctx.ballast", "--target", "sim", "-p", "raw=on", "-p", "samples=600")
     done = cli("export", "last", "--format", "samples", "-o", tmp_path / "samples.csv")
-    assert (done.status, done.out) == (0, "")
+    assert done.status == 0 and done.out.startswith(f"{tmp_path / 'samples.csv'}: ")
     with (tmp_path / "samples.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [float(row["value"]) for row in rows] == rtstone.load().samples().tolist()

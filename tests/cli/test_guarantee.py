@@ -30,7 +30,7 @@ def test_the_statement_says_all_that_it_must(cli: Cli, promised: str, tmp_path: 
         assert part in done.out, part
     page = tmp_path / "statement.md"
     written = cli("guarantee", promised, "-o", str(page))
-    assert (written.status, written.out) == (0, "")
+    assert (written.status, written.out) == (0, f"{page}: 3 kB\n")
     assert page.read_text(encoding="utf-8") == done.out
 
 

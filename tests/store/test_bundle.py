@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import shlex
+import shutil
 import subprocess
 import tarfile
 from collections.abc import Callable
@@ -102,7 +104,7 @@ def test_a_bundle_says_how_to_repeat_its_runs(run_path: Path) -> None:
     text = members[f"{ROOT}/{README}"].decode()
     assert shlex.join(document.command) in text
     assert "\n1 run with its plan and logs, " in text
-    assert f"agent's source {document.agent.source}" in text
+    assert f"agent's whole source {document.agent.source}" in text
     assert {"plan.json", "run.json", "wire.log"} == set(run.files)
     assert members[f"{ROOT}/runs/{run.run_id}/wire.log"] == (run_path / "wire.log").read_bytes()
 
@@ -138,7 +140,7 @@ def test_the_first_line_of_a_check_is_its_answer(cli: Cli, run_path: Path, tmp_p
     first, second = done.out.splitlines()
     assert done.status == 0
     assert first.startswith("+ sound: every file is as it was bundled, every document is what its")
-    assert second.startswith(f"{run_path.name} (mine): on sim:rtai-24.1.8, agent's source ")
+    assert second.startswith(f"{run_path.name} (mine): on sim:rtai-24.1.8, agent's whole source ")
 
 
 def test_a_document_that_its_logs_do_not_give_is_seen(
@@ -312,6 +314,40 @@ def test_a_cut_bundle_is_refused(run_path: Path, tmp_path: Path, keep: int) -> N
     assert check(written(tmp_path / "b.tar.zst", after)).differing == []
     with pytest.raises(UsageError, match=r"bytes after its end|damaged"):
         check(written(tmp_path / "c.tar.zst", after + b"more"))
+
+
+@pytest.mark.parametrize("place", [-2, -20])
+def test_of_a_damaged_byte_the_reason_is_that_of_zstd(
+    run_path: Path, tmp_path: Path, place: int
+) -> None:
+    data = bytearray(pack([run_path], "1.0"))
+    data[place] ^= 0xFF
+    with pytest.raises(UsageError, match=r"no sound bundle, .*: damaged: .*; get it again"):
+        check(written(tmp_path / "a.tar.zst", bytes(data)))
+
+
+def test_a_damaged_plan_is_no_absent_one(run_path: Path) -> None:
+    (run_path / "plan.json").write_text("{")
+    with pytest.raises(UsageError, match=r"damaged, .*plan.json: "):
+        pack([run_path], "1.0")
+    (run_path / "plan.json").unlink()
+    with pytest.raises(UsageError, match="no plan of run"):
+        pack([run_path], "1.0")
+
+
+def test_a_session_is_bundled_as_a_whole(cli: Cli, run_path: Path, tmp_path: Path) -> None:
+    for number, side in enumerate("AB", 1):
+        path = run_path.with_name(f"20260101-000000.000-s-{number:03}{side}")
+        shutil.copytree(run_path, path)
+        for name in ("run.json", "plan.json"):
+            document = json.loads((path / name).read_text())
+            document |= {"run_id": path.name, "name": None, "created": "2026-01-01T00:00:00+00:00"}
+            document["turn"] = {"session": "20260101-000000.000-s", "side": side, "pair": 1}
+            (path / name).write_text(json.dumps(document))
+    file = tmp_path / "a.tar.zst"
+    assert cli("bundle", "20260101-000000.000-s", "-o", file).status == 0
+    assert len(check(file).bundle.runs) == 2
+    assert cli("cite", "20260101-000000.000-s").out == cli("cite", "mine").out
 
 
 def test_a_link_in_a_run_is_not_followed(run_path: Path) -> None:
