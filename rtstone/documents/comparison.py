@@ -41,8 +41,9 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
 
     ``called``: what a person calls the target.  ``runs``: their ids, in the order in which they
     were named.  ``seeds``: their seeds, if the system has any.  ``names``: by id, what the user
-    called them.  ``reasons``: why runs are
-    incomplete.
+    called them.  ``reasons``: why runs are incomplete.  ``command``: that measured the first of
+    them, word by word.  ``stolen``: the largest share of the measured time of a case around which a
+    hypervisor took the CPU, None if that is not known.
     """
 
     label: str
@@ -53,6 +54,8 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     names: dict[str, str] = {}
     status: Literal["complete", "incomplete"] = "complete"
     reasons: list[str] = []
+    command: list[str] = []
+    stolen: float | None = None
 
 
 class Holds(msgspec.Struct, frozen=True, kw_only=True):

@@ -84,7 +84,10 @@ def test_differences_are_told_with_values_and_systems() -> None:
 
     text = shown([first("a"), first("b", shift=7), first("c", agent=agent(source="ff"))], 200)
     assert "compare only with care: shift: 4 on a and c, 7 on b" in text
-    assert "compare only with care: agent source: 0123456789abcdef on a and b, ff on c" in text
+    assert (
+        "compare only with care: agent's common source: 0123456789abcdef on a and b, ff on c"
+        in text
+    )
     assert "equal: board virt-a53, QEMU 7.2.13" in text
     assert "-: no p50 of fewer than 20 samples" in text
 

@@ -10,12 +10,14 @@ from rich.console import Console
 
 from rtstone.documents.case_name import CaseName
 from rtstone.documents.comparison import Comparison, Effect, Row
-from rtstone.report.comparison.answers import repeating
+from rtstone.report.comparison.answers import advice, repeating
 from rtstone.report.comparison.page import comparison_lines
 from rtstone.report.comparison.words import Judged, judged, row_names
 from rtstone.report.parts.console import copied
 from rtstone.stats.comparison.compare import compare
+from rtstone.units import rounded
 from tests.stats.lab import lab, result
+from tests.stats.lossy import quiet
 from tests.stats.runs import session
 from tests.stats.test_verdicts import latencies, shifted
 
@@ -45,7 +47,7 @@ def effect(**members: object) -> Judged:
         ({"ratio": 0.0572, "ci95": (0.05, 1.5)}, "- worse 17.5 times shorter [0.667, 20]"),
         ({"ratio": 0.0802, "ci95": (1e-9, 0.1)}, "- worse 12.5 times shorter [10, -]"),
         ({"ratio": 1.09, "ci95": (1e-12, 4.24e12)}, "- worse +9.0% [-, -]"),
-        ({"ratio": 1.4, "ci95": (0.2, 20.0)}, "- worse +40% [1/5, 20 times]"),
+        ({"ratio": 1.4, "ci95": (0.2, 20.0)}, "- worse +40% [-80%, +1 900%]"),
         (
             {"difference": 3.0, "difference_ci95": (-1.0, 7.0)},
             "- worse +3.00 ns [-1.00 ns, +7.00 ns]",
@@ -190,6 +192,18 @@ def test_the_command_that_tells_the_noise_can_be_copied() -> None:
         "for i in 1 2 3; do rtstone run null; done; rtstone compare "
         f"{columns[0].runs[0]} {columns[1].runs[0]} --floor last~2,last~1,last"
     )
+    words = ["rtstone", "run", "null", "--time", "2", "--load", "it's", "--name", "a", "--json"]
+    first, other = same.columns
+    named = [msgspec.structs.replace(first, command=words), other]
+    assert repeating(msgspec.structs.replace(same, columns=named)).startswith(
+        "for i in 1 2 3; do rtstone run null --time 2 --load 'it'\"'\"'s'; done; rtstone compare "
+    )
+    words = ["rtstone", "run", "quick", "--limit", "100us", "--wait", "-p", "a=1", "--time", "2"]
+    first, other = compared("ab").columns
+    named = [msgspec.structs.replace(first, command=words), other]
+    assert repeating(msgspec.structs.replace(compared("ab"), columns=named)) == (
+        f"rtstone compare --run {first.target} {other.target} quick -p a=1 --time 2"
+    )
     ids = ["20261122-222718.272-quick-8514", "20261122-223100.001-quick-0a0b"]
     assert _compared_again(same, [ids[0]], [ids[1]]) == "20261122-222718.272 20261122-223100.001"
     twins = ids[0], f"{ids[0][:-1]}5"  # the start says which no more
@@ -197,6 +211,48 @@ def test_the_command_that_tells_the_noise_can_be_copied() -> None:
     names = {ids[0]: "it's before"}
     command = _compared_again(same, ids, [], names=names)
     assert shlex.split(command) == ["it's before,20261122-223100.001"]
+
+
+def test_where_the_floor_is_known_there_is_a_next_step() -> None:
+    runs = [quiet(number) for number in range(10)]
+    comparison = compare([runs[8], runs[9]], floor=runs[:8])
+    assert advice(comparison) == (
+        "To settle it, take about 5 pairs of runs in turn (run one, then the other), and join "
+        "those of each by commas.", "",
+    )  # fmt: skip
+    first, other = comparison.columns
+    apart = [first, msgspec.structs.replace(other, target="ssh:b")]
+    assert advice(msgspec.structs.replace(comparison, columns=apart)) == (
+        "To settle it, take about 5 pairs of runs in turn:",
+        "rtstone compare --run local ssh:b dk.periodic --pairs 5",
+    )
+
+
+def test_where_more_runs_settle_nothing_it_names_floor_and_steal() -> None:
+    runs = [quiet(number) for number in range(10)]
+    comparison = compare([runs[8], runs[9]], floor=runs[:8])
+    (case,) = comparison.main
+    effects = [
+        msgspec.structs.replace(
+            e, effect=msgspec.structs.replace(e.effect, pairs=None, verdict="inconclusive")
+        )
+        for e in case.effects
+    ]
+    hopeless = msgspec.structs.replace(
+        comparison, main=[msgspec.structs.replace(case, effects=effects)]
+    )
+    floor = max(e.effect.floor or 0 for e in effects)
+    text, command = advice(hopeless)
+    assert command == ""
+    assert text == (
+        f"More runs of this machine will not decide it: noise floor {rounded(100 * floor)}%."
+    )
+    columns = [msgspec.structs.replace(c, stolen=0.048) for c in comparison.columns]
+    text, _ = advice(msgspec.structs.replace(hopeless, columns=columns))
+    assert text.endswith(
+        "%, steal time in 4.8% of the time. Its hypervisor is the likely reason; measure on a "
+        "machine of its own."
+    )
 
 
 def _compared_again(

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from rtstone.documents.comparison import SCHEMA, Cell, Comparison, Difference, Row
-from rtstone.documents.run import Figure, Result, Run, Value
+from rtstone.documents.run import Figure, Requirement, Result, Run, StopCriterion, Value
 from rtstone.errors import UsageError
 from rtstone.stats.comparison.compare import compare
 from rtstone.wire.records import Bench, Param
@@ -280,8 +280,8 @@ def test_equal_conditions_have_no_difference() -> None:
     assert comparison.equal == {
         "board": "virt-a53", "shift": "4", "QEMU": "7.2.13",
         "numbers come from": "an emulated machine", "architecture": "aarch64",
-        "agent source": "0123456789abcdef", "compiler": "GNU 12.2.0", "optimisation": "-O2",
-        "other compiler flags": "-g -static", "rights": "real-time",
+        "agent's common source": "0123456789abcdef", "compiler": "GNU 12.2.0",
+        "optimisation": "-O2", "other compiler flags": "-g -static", "rights": "real-time",
     }  # fmt: skip
 
 
@@ -295,7 +295,7 @@ def test_equal_conditions_have_no_difference() -> None:
         ("hypervisor", "care", "xen", {"hypervisor": "xen"}),
         ("seeds", "care", "8", {"seed": 8}),
         ("architecture", "care", "armv7m", {"agent": agent(arch="armv7m")}),
-        ("agent source", "care", "ff", {"agent": agent(source="ff")}),
+        ("agent's common source", "care", "ff", {"agent": agent(source="ff")}),
         ("compiler", "care", "GNU 13", {"agent": agent(compiler="GNU 13")}),
         ("optimisation", "care", "-Os", {"agent": agent(flags="-Os -g -static")}),
         ("optimisation", "care", "-O2 -flto", {"agent": agent(flags="-O2 -flto -g -static")}),
@@ -310,6 +310,35 @@ def test_each_difference_is_named(
     held = {column: held.value for held in difference.values for column in held.columns}
     assert held["b"] == column
     assert held["a"] != column
+
+
+def test_how_a_run_ended_and_was_disturbed_is_a_condition() -> None:
+    """Of one that was stopped, traced, or let the CPUs sleep, numbers differ for that alone."""
+    timed = dict.fromkeys(("kernel.release", "machine.host"), "x")
+
+    def measured(name: str, *, idle: str, **members: Any) -> Run:
+        run = lab_run(name, result("null", THREE, **members))
+        target = msgspec.structs.replace(run.target, detail={})
+        return msgspec.structs.replace(
+            run, target=target, conditions={**timed, "cpu_dma_latency": idle}
+        )
+
+    plain = measured("a", idle="held at 0 us")
+    until = msgspec.convert(
+        {"statistic": "p50", "asked": 0.02, "width": None, "time_s": 60.0, "rounds": []},
+        StopCriterion,
+    )
+    other = measured("b", idle="left as it is", flags=["traced"], until=until)
+    required = Requirement(latency=100_000, stop_above=200_000)
+    other = msgspec.structs.replace(other, requirement=required)
+    seen = differences(plain, other)
+    assert {
+        aspect: [held.value for held in seen[aspect].values]
+        for aspect in ("idle states", "traced", "stop above", "until")
+    } == {
+        "idle states": ["held at 0 us", "left as it is"], "traced": ["no", "yes"],
+        "stop above": ["nothing", "200 µs"], "until": ["the limits of each case", "p50 to 0.02"],
+    }  # fmt: skip
 
 
 LINUX: dict[str, Value] = {
@@ -400,14 +429,14 @@ def test_ports_differ_by_nature_but_what_they_share_may_not() -> None:
     b = lab_run("b", agent=agent(common="c" * 16, source="2", port="freertos"))
     assert differences(a, b) == {}
     other = lab_run("b", agent=agent(common="d" * 16, source="2", port="freertos"))
-    assert set(differences(a, other)) == {"agent source"}
+    assert set(differences(a, other)) == {"agent's common source"}
     patched = lab_run("b", agent=agent(common="c" * 16, source="2"))
     assert set(differences(a, patched)) == {"port posix"}
 
 
 def test_an_agent_that_never_answered_is_unknown() -> None:
     conditions = differences(lab_run("a"), lab_run("b", agent=None))
-    assert conditions["agent source"].values[1].value == "unknown"
+    assert conditions["agent's common source"].values[1].value == "unknown"
 
 
 def test_missing_rights_are_named() -> None:

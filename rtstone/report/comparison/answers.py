@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rtstone.documents.case_key import family
-from rtstone.documents.comparison import Comparison, Verdict
+from rtstone.documents.comparison import Column, Comparison, Verdict
 from rtstone.documents.run import LOCAL
 from rtstone.report.comparison.words import INSTRUCTIONS, TIMES, Judged, imported
 from rtstone.stats.comparison.effects import NO_FLOOR
-from rtstone.units import count, counted
+from rtstone.units import count, counted, rounded
 
 LARGEST = 10  # effects that the answers name together, but LEAST for each column
 LEAST = 3
@@ -32,6 +32,10 @@ _SEEDS = (
 )
 _WHY = 2  # reasons given together
 _BENCHES = 3  # named in a command
+_MANY = 200  # more pairs of runs than a person takes
+_OF_ONE_RUN = frozenset({"--name", "--out"})
+_WITHOUT_VALUE = frozenset({"--apart", "--wait", "--yes", "--json", "-q", "--quiet", "--keep-idle"})
+_IN_PAIRS = frozenset({"--load", "-p", "--time", "--cpus"})  # options of `compare --run`
 
 
 class Balance(NamedTuple):
@@ -99,14 +103,54 @@ def _balance(effects: Sequence[Judged], other: str) -> str:
 
 
 def advice(comparison: Comparison) -> tuple[str, str]:
-    """Return what to do if the scatter of runs is unknown, and the command; empty if known."""
+    """Return what to do about what is not settled, and the command for it; both may be empty."""
     command = repeating(comparison)
     if INSTRUCTIONS in comparison.units and any(c.seeds for c in comparison.columns):
         effects = (effect for row in comparison.rows for effect in row.effects)
         unsettled = any(e.verdict == "inconclusive" and e.basis for e in effects)
         return (_SEEDS, command) if unsettled else ("", "")
-    text = _MEASURE_AND_IMPORT if imported(comparison) else _MEASURE
-    return (text, command) if command else ("", "")
+    if command:
+        return _MEASURE_AND_IMPORT if imported(comparison) else _MEASURE, command
+    return _beside_floor(comparison)
+
+
+def _beside_floor(comparison: Comparison) -> tuple[str, str]:
+    """Return what settles the main case if the scatter of runs is known, or that nothing does."""
+    case = next(iter(comparison.main), None)
+    if case is None or case.verdict != "inconclusive":
+        return "", ""
+    effects = [e.effect for e in case.effects if e.effect.floor is not None]
+    open_ = [effect for effect in effects if effect.verdict == "inconclusive"]
+    if not open_:
+        return "", ""
+    pairs = min((effect.pairs for effect in open_ if effect.pairs), default=None)
+    if pairs is not None and pairs <= _MANY:
+        text = f"To settle it, take about {counted(pairs, 'pair')} of runs in turn"
+        if command := _in_turn(comparison, pairs):
+            return f"{text}:", command
+        return f"{text} (run one, then the other), and join those of each by commas.", ""
+    if any(effect.missing for effect in open_):  # of several runs, which the verdicts say
+        return "", ""
+    floor = max(effect.floor or 0.0 for effect in open_)
+    facts = [f"noise floor {rounded(100 * floor)}%"]
+    stolen = max((c.stolen for c in comparison.columns if c.stolen), default=None)
+    if stolen:
+        facts.append(f"steal time in {100 * stolen:.2g}% of the time")
+    text = f"More runs of this machine will not decide it: {', '.join(facts)}"
+    if stolen:
+        return f"{text}. Its hypervisor is the likely reason; measure on a machine of its own.", ""
+    virtual = comparison.equal.get("virtual machine") == "yes"
+    return f"{text}{', on a virtual machine, the likely reason' if virtual else ''}.", ""
+
+
+def _in_turn(comparison: Comparison, pairs: int) -> str:
+    """Return the command that takes pairs of two targets in turn; empty if they are not two."""
+    targets = [shlex.quote(column.target) for column in comparison.columns]
+    if len(set(targets)) != len(targets) or len(targets) != 2 or imported(comparison):
+        return ""
+    return (
+        f"rtstone compare --run {' '.join(targets)} {_subject(comparison)} --pairs {max(2, pairs)}"
+    )
 
 
 def repeating(comparison: Comparison) -> str:
@@ -114,16 +158,10 @@ def repeating(comparison: Comparison) -> str:
     if NO_FLOOR not in {effect.reason for row in comparison.rows for effect in row.effects}:
         return ""
     targets = [shlex.quote(column.target) for column in comparison.columns]
-    # The suite of the runs, which their ids name, or the benches.
     ids = [run for column in comparison.columns for run in column.runs]
-    suites = {match[1] for run in ids if (match := _SUITE.match(run))}
-    names = list(dict.fromkeys(row.bench for row in comparison.rows))
-    benches = " ".join(names[:_BENCHES])
-    if len(suites) == 1 and not (suites & set(names)):
-        benches = suites.pop()
     tools = imported(comparison)
     if len(targets) == 2 and targets[0] != targets[1] and not tools:
-        return f"rtstone compare --run {' '.join(targets)} {benches}"
+        return f"rtstone compare --run {' '.join(targets)} {_subject(comparison)}"
     shorts = {run: match[0] if (match := _BEGUN.match(run)) else run for run in ids}
     if len(set(shorts.values())) < len(set(ids)):
         shorts = {}
@@ -135,10 +173,55 @@ def repeating(comparison: Comparison) -> str:
     if tools:
         return f"rtstone compare {runs} --floor RUN,RUN,RUN"
     target = "" if targets[0] == LOCAL else f" --target {targets[0]}"
-    return (
-        f"for i in 1 2 3; do rtstone run {benches}{target}; done; "
-        f"rtstone compare {runs} --floor last~2,last~1,last"
-    )
+    again = _recorded(comparison.columns[0]) or f"rtstone run {_subject(comparison)}{target}"
+    return f"for i in 1 2 3; do {again}; done; rtstone compare {runs} --floor last~2,last~1,last"
+
+
+def _recorded(column: Column) -> str:
+    """Return the command line that measured a column, empty if it was none of `rtstone run`.
+
+    Without what a repetition must not have: the run's name, which is taken, and its outputs.
+    """
+    program, *words = column.command or [""]
+    if program != "rtstone" or words[:1] != ["run"]:
+        return ""
+    taken = []
+    rest = iter(words)
+    for word in rest:
+        if word in _OF_ONE_RUN:
+            next(rest, None)
+        elif word.partition("=")[0] not in _OF_ONE_RUN and word != "--json":
+            taken.append(shlex.quote(word))
+    return " ".join(["rtstone", *taken])
+
+
+def _subject(comparison: Comparison) -> str:
+    """Return what `compare --run` measures again: as it was recorded, else suite or benches."""
+    options = _options(comparison.columns[0])
+    if options:
+        return options
+    ids = [run for column in comparison.columns for run in column.runs]
+    suites = {match[1] for run in ids if (match := _SUITE.match(run))}
+    names = list(dict.fromkeys(row.bench for row in comparison.rows))
+    if len(suites) == 1 and not (suites & set(names)):
+        return suites.pop()
+    return " ".join(names[:_BENCHES])
+
+
+def _options(column: Column) -> str:
+    """Return what was measured with those options that `compare --run` has too; may be empty."""
+    words = shlex.split(_recorded(column))[2:]
+    taken: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        name, equals, _ = word.partition("=")
+        if not word.startswith("-"):
+            taken.append(word)
+        elif name in _IN_PAIRS:
+            taken += [word] if equals else [word, next(rest, "")]
+        elif name not in _WITHOUT_VALUE and not equals:
+            next(rest, None)
+    return " ".join(map(shlex.quote, taken))
 
 
 def rules(comparison: Comparison) -> str:

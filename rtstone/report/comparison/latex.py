@@ -106,7 +106,7 @@ def _figures(comparison: Comparison, cases: Sequence[_Case], names: str) -> Sect
     def value(row: Row, cell: Cell | None) -> parts.Cell:
         if cell is None:
             return parts.Cell(words.NOT_RUN)
-        text = cell.status
+        text: str = cell.status
         if cell.runs:
             low, high = (latex_cells.number(end, row.unit) for end in (cell.min, cell.max))
             text = low if cell.min == cell.max else f"{low} to {high}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 from rtstone.documents.case_name import CaseName
 from rtstone.documents.comparison import (
@@ -108,8 +109,8 @@ class Sentences:
         for case in self._comparison.main:
             first = self._columns[case.against or self._first]
             for entry in case.effects if case.kind == WOKEN else []:
-                places[first, entry.rows[0]] = None
-                places[self._columns[case.column], entry.rows[1]] = None
+                for column, row in product((first, self._columns[case.column]), entry.rows):
+                    places[column, row] = None
         return [
             self._line(column, row)
             for column, row in sorted(places)
@@ -139,13 +140,14 @@ class Sentences:
         where = f", {self._where(next(iter(rows)))}" if alike else ""
         than = _THAN[case.verdict]
         text = f"The worst wake-ups of {case.column} are {than} those of {other}{where}"
-        phrases = []
+        phrases: list[str] = []
         for entry in case.effects:
             same = None if phrases else self._alike(case, entry)
             for each in filter(None, (same, entry)):
                 if phrase := self._phrase(case, each):
-                    placed = alike or len(set(each.rows)) > 1
+                    placed = alike or len(set(each.rows)) > 1 or phrase == each.effect.reason
                     phrases.append(phrase if placed else f"{phrase} ({self._where(each.rows[0])})")
+        phrases = list(dict.fromkeys(phrases))
         if rows and self._none_missed(case):
             phrases.append("none missed on either")
         text = f"{text}: {phrases[0]}." if phrases else f"{text}."

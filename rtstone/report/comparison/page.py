@@ -59,7 +59,10 @@ def compared(comparison: Comparison) -> Page:
         careful = comparison.rules.remarks if comparison.rules else []
         remarks += [f"with care: {text}" for text in careful]
         if care:
-            remarks.append("Conditions differ: verdicts say that numbers differ, not why.")
+            remarks.append(
+                f"Conditions differ, first {words.difference_text(care[0])}: verdicts say that "
+                "numbers differ, not why."
+            )
     return Page(
         title=", ".join(column.label for column in comparison.columns),
         kicker="comparison",

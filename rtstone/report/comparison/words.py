@@ -30,6 +30,7 @@ _UNBOUNDED = 1000.0  # an end of an interval that is so many times the ratio say
 TIMES = {"ns": ("longer", "shorter"), INSTRUCTIONS: ("more", "fewer")}
 OTHERS = ("larger", "smaller")
 _TWICE = 2.0  # ratios from here, or below the inverse, are shown as ratios, not in %
+_TIMES = 10.0  # ratios from here on are multiples elsewhere
 _NAMED = 3  # benches named in a difference, and runs named in a column
 _EXACT = 1e5  # fewer instructions are shown exactly
 
@@ -193,6 +194,13 @@ def twofold(ratio: float) -> bool:
     return not 1 / _TWICE < ratio < _TWICE
 
 
+def percent(ratio: float) -> str:
+    """Return the change that a ratio is in %, however large: ``+811%``, ``-90%``."""
+    if 1 / _TWICE <= ratio < _TIMES:
+        return relative_change(ratio)
+    return f"{'+' if ratio > 1 else ''}{count(100 * (ratio - 1))}%"
+
+
 class Judged(NamedTuple):
     """An effect with the name of its row, the row, and its number."""
 
@@ -249,7 +257,7 @@ class Judged(NamedTuple):
                 if not bounded(end, ratio):
                     ends.append("-")
                 elif not twofold(ratio):
-                    ends.append(relative_change(end))
+                    ends.append(percent(end))
                 else:
                     ends.append(rounded(end if ratio > 1 else 1 / end))
             if twofold(ratio) and ratio < 1:  # of the inverse

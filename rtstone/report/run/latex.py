@@ -39,7 +39,6 @@ def latex(run: Run) -> str:
             state = "not begun" if result.not_begun else result.status
             marked = notes.marked(label, state, result.reason, result.flags)
             rows.append((Head("", marked.marked), [Cell(text) for text in texts]))
-    name = run.name or run.run_id
     none = bool(sampled) and all(r.missed == 0 for r in sampled)
     text = [
         latex_cells.units(r.unit for r in sampled),
@@ -56,7 +55,7 @@ def latex(run: Run) -> str:
         f"`rtstone export {run.run_id} --format csv` has them",
     )  # fmt: skip
     title = f"Run {run.run_id} on {run.target.title}"
-    return model_latex.write(Page(title, [section], {}, notes=lines), name)
+    return model_latex.write(Page(title, [section], {}, notes=lines), run.name or run.run_id)
 
 
 def _rows(result: Result) -> Iterator[tuple[str, Result | Distribution]]:

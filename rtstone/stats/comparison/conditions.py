@@ -15,6 +15,7 @@ from rtstone.documents.imported import tool
 from rtstone.documents.pauses import has_servers, servers, throttling
 from rtstone.documents.run import Run, Value, rights_in
 from rtstone.documents.worstcase import Nature
+from rtstone.results.flags import TRACED
 from rtstone.stats.comparison.systems import System, called
 from rtstone.units import trimmed
 from rtstone.wire.parameters import quantity
@@ -188,12 +189,33 @@ def _scheduler(run: Run) -> str | None:
     return f"sched_ext {run.conditions.get('sched_ext.ops') or '(unknown)'}, {state}"
 
 
+def _until(run: Run) -> str | None:
+    """Return the precision that ended the cases of a run, None if none did."""
+    texts = (f"{u.statistic} to {u.asked:.3g}" for r in run.results if (u := r.until))
+    return ", ".join(dict.fromkeys(texts)) or None
+
+
+def _stop_above(run: Run) -> str | None:
+    """Return the latency that ended a run, None if none did."""
+    required = run.requirement
+    return trimmed(required.stop_above, required.unit) if required and required.stop_above else None
+
+
+def _traced(run: Run) -> str | None:
+    return "yes" if any(TRACED in result.flags for result in run.results) else None
+
+
 _EVERYWHERE = [
     Aspect("numbers come from", "care", lambda run: _NATURES[nature(run)]),
     Aspect("architecture", "care", agent("arch")),
     # The source that all ports share, else all of the agent's source.
-    Aspect("agent source", "care", lambda run: agent("common")(run) or agent("source")(run)),
+    Aspect(
+        "agent's common source", "care", lambda run: agent("common")(run) or agent("source")(run)
+    ),
     Aspect("compiler", "care", agent("compiler")),
+    Aspect("traced", "care", _traced, absent="no"),
+    Aspect("stop above", "care", _stop_above, absent="nothing"),
+    Aspect("until", "care", _until, absent="the limits of each case"),
     Aspect("optimisation", "care", _optimisation),
     Aspect("other compiler flags", "note", _other_flags),
     Aspect("rights", "care", _rights),
@@ -221,6 +243,7 @@ _IN_TIME = [
     Aspect("host", "care", condition("machine.host")),  # of imports
     Aspect("virtual machine", "care", condition("machine.virtual")),
     Aspect("clock", "care", lambda run: run.clock.source if run.clock else None),
+    Aspect("idle states", "care", condition("cpu_dma_latency")),
     Aspect("governor", "note", condition("cpu.governor")),
 ]
 

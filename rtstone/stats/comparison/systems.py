@@ -15,6 +15,7 @@ from typing import NamedTuple
 from rtstone.documents.comparison import Column
 from rtstone.documents.imported import file
 from rtstone.documents.run import NO_REASON, Run
+from rtstone.results.steal import share_with_steal
 
 SEED, SYSTEM = "seed", "system"  # keys in a target's detail
 _SEPARATOR = re.compile(r"([-_: ])")  # of the words of a name
@@ -63,6 +64,11 @@ class System(NamedTuple):
             names={run.run_id: run.name for run in self.runs if run.name},
             status="incomplete" if reasons else "complete",
             reasons=reasons,
+            command=self.first.command,
+            stolen=max(
+                (share for run in self.runs for r in run.results if (share := share_with_steal(r))),
+                default=None,
+            ),
         )
 
 
