@@ -250,8 +250,10 @@ static const rts_bench benches[] = {
      .title = RTS_SAY("Context switch among many tasks"),
      .source = RTS_SAY("Gutsalov, table 2 and figure 7"),
      .metric = "scheduling",
-     .help = RTS_SAY("The switch of sched.yield.pair with 0, 1, 33, 65 or 129 further tasks in the "
-                     "system. A constant-time scheduler shows no slope over their number."),
+     .help =
+         RTS_SAY("The switch of sched.yield.pair with `ballast` further tasks in the system: 0, "
+                 "1, 33, 65 and 129 in the source. A constant-time scheduler shows no slope over "
+                 "their number."),
      .params = ballast_param,
      .needs = RTS_CAP_PRIORITIES,
      .traits = RTS_ONE_CPU | RTS_RESTS,

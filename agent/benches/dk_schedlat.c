@@ -256,8 +256,9 @@ static const rts_bench benches[] = {
          "A task of the highest priority wakes up once a `period` on the CPU of a lower-priority "
          "one that makes long kernel calls without pause; the sample is how late it runs. There is "
          "one series per kind of call, whose maximum is the longest delay. On POSIX, a process "
-         "that is not real-time makes long system calls. On other systems a task one level below "
-         "sends itself messages of `size` bytes through a queue, allocates and frees memory, and "
+         "that is not real-time makes long system calls. On other systems, which need no more than "
+         "tasks of different priority, a task one level below sends itself messages of `size` "
+         "bytes through a queue, allocates and frees memory, and "
          "creates and deletes tasks. Kinds that the system lacks are left out unless requested, "
          "and on POSIX reported."),
      .params = schedlat_param,

@@ -1060,7 +1060,8 @@ static int run_raw(rts_case *c)
         RTS_CHOICE(hart_params, stop, "total|first", STOP_TOTAL,                                   \
                    "end with the test in which stop_misses deadlines in total are missed or "      \
                    "skipped, or with the first test that misses or skips any"),                    \
-        RTS_INT(hart_params, stop_misses, "deadline", 50, 1, 1000000, "see stop"),                 \
+        RTS_INT(hart_params, stop_misses, "deadline", 50, 1, 1000000,                              \
+                "deadlines, missed or skipped, with which stop=total ends the experiment"),        \
         RTS_INT(hart_params, speed, "KWIPS", 0, 0, INT64_C(1000000000000),                         \
                 "raw speed of this system; 0: measure it first")
 
@@ -1074,9 +1075,10 @@ static const rts_param sporadic_param[] = {COMMON, GAPS, RTS_PARAMS_END};
 static const rts_param server_param[] = {COMMON, FORM, RTS_PARAMS_END};
 static const rts_param both_param[] = {COMMON, GAPS, FORM, RTS_PARAMS_END};
 
-/* The help of an experiment: `change` is what its tests differ by. */
-#define TESTS(change)                                                                              \
-    RTS_SAY("Tasks of fixed rates and work run in test after test, until deadlines are missed; "   \
+/* The help of an experiment: its tasks, and what its tests differ by. */
+#define TESTS(tasks, change)                                                                       \
+    RTS_SAY(tasks                                                                                  \
+            " run in test after test, until deadlines are missed; "                                \
             "from each test to the next " change                                                   \
             ". As in the source, the deadline of an activation is the next release; a late job "   \
             "has missed it, and releases that have passed when it ends are skipped. Utilisation "  \
@@ -1096,11 +1098,30 @@ static const rts_param both_param[] = {COMMON, GAPS, FORM, RTS_PARAMS_END};
     .samples = TESTS_MAX, .needs = RTS_CAP_PRIORITIES, .traits = RTS_ONE_CPU | RTS_NO_SAMPLES,     \
     .run = run_experiment
 
+/* The tasks of each series. */
+#define PH_TASKS                                                                                   \
+    "Five periodic tasks, of 2, 4, 8, 16 and 32 Hz (1 to 16 Hz in the sets of golatowski) with "   \
+    "equal work per second,"
+#define PN_TASKS                                                                                   \
+    "Five periodic tasks, of 2, 5, 9, 17 and 31 Hz, none a multiple of another, with nearly "      \
+    "equal work per second,"
+#define AH_TASKS                                                                                   \
+    "The five tasks of PH with half their work, a sporadic task that arrives at random, no "       \
+    "sooner than 50 ms after its last arrival, and has as long to end, and a background task "     \
+    "without a deadline, whose response times are reported,"
+#define SH_TASKS                                                                                   \
+    "The five tasks of PH, each of which has a server without a deadline do a part of its work, "  \
+    "and waits for it,"
+#define SA_TASKS                                                                                   \
+    "The tasks of AH, of which the five and the sporadic one have a server do a part of their "    \
+    "work as in SH,"
+
 #define FIFTH "the rate of the fifth task rises by that of the fourth"
-#define ALL_RATES TESTS("all rates rise by a tenth of their first values")
-#define MORE_OF_THIRD TESTS("there is one more task like the third")
-#define SERVER_WORK TESTS("the server does more work in each call")
-#define MORE_ARRIVALS TESTS("the sporadic task arrives more often (`gaps`)")
+#define ALL_RATES "all rates rise by a tenth of their first values"
+#define ALL_WORK "each task does more work"
+#define MORE_OF_THIRD "there is one more task like the third"
+#define SERVER_WORK "the server does more work in each call"
+#define MORE_ARRIVALS "the sporadic task arrives more often (`gaps`)"
 
 static const rts_bench benches[] = {
     {.id = "hart.raw",
@@ -1111,62 +1132,62 @@ static const rts_bench benches[] = {
      .time_ns = RTS_LIMIT(10 * SECOND_NS),
      .run = run_raw},
     {EXPERIMENT, .id = "hart.PH.1", .title = RTS_SAY("Hartstone PH.1: faster fifth task"),
-     .source = RTS_SAY(PUBLISHED), .help = TESTS(FIFTH), .params = alone_param},
+     .source = RTS_SAY(PUBLISHED), .help = TESTS(PH_TASKS, FIFTH), .params = alone_param},
     {EXPERIMENT, .id = "hart.PH.2", .title = RTS_SAY("Hartstone PH.2: all tasks faster"),
-     .source = RTS_SAY(PUBLISHED), .help = ALL_RATES, .params = alone_param},
+     .source = RTS_SAY(PUBLISHED), .help = TESTS(PH_TASKS, ALL_RATES), .params = alone_param},
     {EXPERIMENT, .id = "hart.PH.3", .title = RTS_SAY("Hartstone PH.3: more work for all"),
-     .source = RTS_SAY(PUBLISHED), .help = TESTS("each task does more work"),
-     .params = alone_param},
+     .source = RTS_SAY(PUBLISHED), .help = TESTS(PH_TASKS, ALL_WORK), .params = alone_param},
     {EXPERIMENT, .id = "hart.PH.4", .title = RTS_SAY("Hartstone PH.4: more tasks like the third"),
-     .source = RTS_SAY(PUBLISHED), .help = MORE_OF_THIRD, .params = alone_param},
+     .source = RTS_SAY(PUBLISHED), .help = TESTS(PH_TASKS, MORE_OF_THIRD), .params = alone_param},
     {EXPERIMENT, .id = "hart.PN.1",
      .title = RTS_SAY("Hartstone PN.1: faster fifth task, not harmonic"),
      .source = RTS_SAY(MODELLED),
-     .help = TESTS(FIFTH ", and once by 1 Hz more where it would be a multiple of another"),
+     .help =
+         TESTS(PN_TASKS, FIFTH ", and once by 1 Hz more where it would be a multiple of another"),
      .params = alone_param},
     {EXPERIMENT, .id = "hart.PN.2",
      .title = RTS_SAY("Hartstone PN.2: all tasks faster, not harmonic"),
-     .source = RTS_SAY(MODELLED), .help = ALL_RATES, .params = alone_param},
+     .source = RTS_SAY(MODELLED), .help = TESTS(PN_TASKS, ALL_RATES), .params = alone_param},
     {EXPERIMENT, .id = "hart.PN.3",
      .title = RTS_SAY("Hartstone PN.3: more work for all, not harmonic"),
-     .source = RTS_SAY(MODELLED), .help = TESTS("each task does more work"), .params = alone_param},
+     .source = RTS_SAY(MODELLED), .help = TESTS(PN_TASKS, ALL_WORK), .params = alone_param},
     {EXPERIMENT, .id = "hart.PN.4",
      .title = RTS_SAY("Hartstone PN.4: more tasks like the third, not harmonic"),
-     .source = RTS_SAY(MODELLED), .help = MORE_OF_THIRD, .params = alone_param},
+     .source = RTS_SAY(MODELLED), .help = TESTS(PN_TASKS, MORE_OF_THIRD), .params = alone_param},
     {EXPERIMENT, .id = "hart.AH.1", .title = RTS_SAY("Hartstone AH.1: shorter interarrivals"),
-     .source = RTS_SAY(MODELLED), .help = MORE_ARRIVALS, .params = sporadic_param},
+     .source = RTS_SAY(MODELLED), .help = TESTS(AH_TASKS, MORE_ARRIVALS), .params = sporadic_param},
     {EXPERIMENT, .id = "hart.AH.2", .title = RTS_SAY("Hartstone AH.2: all rates higher"),
-     .source = RTS_SAY(MODELLED), .help = ALL_RATES, .params = sporadic_param},
+     .source = RTS_SAY(MODELLED), .help = TESTS(AH_TASKS, ALL_RATES), .params = sporadic_param},
     {EXPERIMENT, .id = "hart.AH.3",
      .title = RTS_SAY("Hartstone AH.3: more work for the sporadic task"),
-     .source = RTS_SAY(MODELLED), .help = TESTS("the sporadic task does more work"),
+     .source = RTS_SAY(MODELLED), .help = TESTS(AH_TASKS, "the sporadic task does more work"),
      .params = sporadic_param},
     {EXPERIMENT, .id = "hart.AH.4", .title = RTS_SAY("Hartstone AH.4: more sporadic tasks"),
-     .source = RTS_SAY(MODELLED), .help = TESTS("there is one more sporadic task"),
+     .source = RTS_SAY(MODELLED), .help = TESTS(AH_TASKS, "there is one more sporadic task"),
      .params = sporadic_param},
     {EXPERIMENT, .id = "hart.SH.1",
      .title = RTS_SAY("Hartstone SH.1: faster fifth task, with a server"),
-     .source = RTS_SAY(MODELLED), .help = TESTS(FIFTH), .params = server_param},
+     .source = RTS_SAY(MODELLED), .help = TESTS(SH_TASKS, FIFTH), .params = server_param},
     {EXPERIMENT, .id = "hart.SH.2",
      .title = RTS_SAY("Hartstone SH.2: all tasks faster, with a server"),
-     .source = RTS_SAY(MODELLED), .help = ALL_RATES, .params = server_param},
+     .source = RTS_SAY(MODELLED), .help = TESTS(SH_TASKS, ALL_RATES), .params = server_param},
     {EXPERIMENT, .id = "hart.SH.3", .title = RTS_SAY("Hartstone SH.3: more work for the server"),
-     .source = RTS_SAY(MODELLED), .help = SERVER_WORK, .params = server_param},
+     .source = RTS_SAY(MODELLED), .help = TESTS(SH_TASKS, SERVER_WORK), .params = server_param},
     {EXPERIMENT, .id = "hart.SH.4",
      .title = RTS_SAY("Hartstone SH.4: more tasks that call the server"),
-     .source = RTS_SAY(MODELLED), .help = MORE_OF_THIRD, .params = server_param},
+     .source = RTS_SAY(MODELLED), .help = TESTS(SH_TASKS, MORE_OF_THIRD), .params = server_param},
     {EXPERIMENT, .id = "hart.SA.1",
      .title = RTS_SAY("Hartstone SA.1: shorter interarrivals, with a server"),
-     .source = RTS_SAY(MODELLED), .help = MORE_ARRIVALS, .params = both_param},
+     .source = RTS_SAY(MODELLED), .help = TESTS(SA_TASKS, MORE_ARRIVALS), .params = both_param},
     {EXPERIMENT, .id = "hart.SA.2",
      .title = RTS_SAY("Hartstone SA.2: all rates higher, with a server"),
-     .source = RTS_SAY(MODELLED), .help = ALL_RATES, .params = both_param},
+     .source = RTS_SAY(MODELLED), .help = TESTS(SA_TASKS, ALL_RATES), .params = both_param},
     {EXPERIMENT, .id = "hart.SA.3",
      .title = RTS_SAY("Hartstone SA.3: more work for the server, with sporadic tasks"),
-     .source = RTS_SAY(MODELLED), .help = SERVER_WORK, .params = both_param},
+     .source = RTS_SAY(MODELLED), .help = TESTS(SA_TASKS, SERVER_WORK), .params = both_param},
     {EXPERIMENT, .id = "hart.SA.4", .title = RTS_SAY("Hartstone SA.4: more tasks of both kinds"),
      .source = RTS_SAY(MODELLED),
-     .help = TESTS("there is one more task, like the third or sporadic in turn"),
+     .help = TESTS(SA_TASKS, "there is one more task, like the third or sporadic in turn"),
      .params = both_param},
 };
 

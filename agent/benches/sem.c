@@ -478,7 +478,8 @@ static const rts_bench benches[] = {
      .traits = ALONE, .run = run_wait_free},
     {SEM_COMMON, .id = "sem.wait.busy", .title = RTS_SAY("Wait, semaphore not available"),
      .help = RTS_SAY("From the time stamp before the wait that blocks to the first statement of "
-                     "the task that runs next, with 0, 1, 33, 65 or 129 tasks already waiting."),
+                     "the task that runs next, behind `waiters` tasks that wait already: 0, 1, "
+                     "33, 65 and 129 in the source."),
      .params = busy_param, .needs = RTS_CAP_PRIORITIES, .traits = RTS_ONE_CPU | RTS_RESTS,
      .slope_over = "waiters", .run = run_wait_busy},
     {SEM_COMMON, .id = "sem.try.free", .title = RTS_SAY("Try, semaphore available"),

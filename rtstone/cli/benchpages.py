@@ -30,10 +30,19 @@ _GENERATED = "<!-- From the bench's table: `make docs` writes this page. -->"
 def pages(benches: Benches, suites: Iterable[Suite]) -> dict[str, str]:
     """Return the text of each page by file name."""
     parts: dict[str, list[str]] = defaultdict(list)
+    grids: dict[str, str] = {}
     for suite in suites:
         for bench in dict.fromkeys(case.bench for case in suite.cases):
             parts[bench].append(suite.name)
-    texts = {f"{name}.md": page(table, parts[name]) for name, table in sorted(benches.items())}
+        for case in suite.cases:
+            over = benches[case.bench].slope_over if case.bench in benches else None
+            values = case.params.get(over) if over else None
+            if isinstance(values, list):
+                grids.setdefault(case.bench, f"{over}={','.join(map(str, values))}")
+    texts = {
+        f"{name}.md": page(table, parts[name], grids.get(name))
+        for name, table in sorted(benches.items())
+    }
     return {INDEX: index(benches), **texts}
 
 
@@ -68,8 +77,25 @@ def _linked(name: str, benches: Benches) -> str:
     return " ".join([link, *(f"`{word}`" for word in settings(other, table))])
 
 
-def page(bench: Bench, suites: Iterable[str]) -> str:
-    """Return the page of a bench."""
+# What is typed for a bench that no plain `rtstone run` measures.
+_COMMANDS = {
+    "boot": "rtstone run boot --target qemu:linux-6.1",
+    "dk.guarantee": "rtstone guarantee last~1 last",
+}
+
+# Pages that say more of a bench, or of a family, below docs.
+_MORE = {
+    "boot": ("the lab", "guides/lab.md"),
+    "dk.compare": ("comparing systems", "guides/comparing.md"),
+    "dk.guarantee": ("worst cases and guarantees", "guides/worst-case.md"),
+    "env": ("preparing a system", "guides/environment.md"),
+    "grow": ("how costs grow", "guides/growth.md"),
+    "hart": ("experiments of Hartstone", "reference/measuring.md#hartstone"),
+}
+
+
+def page(bench: Bench, suites: Iterable[str], grid: str | None = None) -> str:
+    """Return the page of a bench; ``grid``: values of its parameter over which there is a slope."""
     named = ", ".join(f"`{suite}`" for suite in suites)
     facts = {
         "Source": bench.source,
@@ -89,6 +115,16 @@ def page(bench: Bench, suites: Iterable[str]) -> str:
         cells = (f"`{param.name}`", f"`{default}`" if default else "", allowed(param), param.help)
         params.append(f"| {' | '.join(map(_cell, cells))} |")
     table = ["| parameter | default | values | description |", "|---|---|---|---|", *params]
+    commands = [_COMMANDS.get(bench.id, f"rtstone run {bench.id}")]
+    if grid:
+        commands.append(f"rtstone run {bench.id} -p {grid}  # with the slope")
+    family = bench.id.partition(".")[0]
+    title, place = _MORE.get(bench.id) or _MORE.get(family) or ("", "")
+    links = [
+        "[How rtstone measures](../reference/measuring.md)",
+        *([f"[{title}](../{place})"] if place else []),
+        "[all benches](README.md)",
+    ]
     return "\n".join(
         [
             f"# {bench.id}: {bench.title}",
@@ -97,10 +133,10 @@ def page(bench: Bench, suites: Iterable[str]) -> str:
             "",
             *([textwrap.fill(bench.help, WIDTH), ""] if bench.help else []),
             *([*bullets, ""] if bullets else []),
-            f"    rtstone run {bench.id}",
+            *(f"    {command}" for command in commands),
             "",
             *(["## Parameters", "", *table, ""] if params else []),
-            "[How rtstone measures](../reference/measuring.md), [all benches](README.md).",
+            f"{', '.join(links)}.",
             "",
         ]
     )

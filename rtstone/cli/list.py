@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from shutil import get_terminal_size
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +13,10 @@ from rtstone.cli.parameters import BENCH, JSON, KIND_OR_NAME, SUITE, TARGET
 from rtstone.cli.rows import BENCHES, KINDS, RUNS, catalogue
 from rtstone.documents.other_names import OTHER_NAMES, settings
 from rtstone.errors import UsageError, unknown
-from rtstone.wire.records import Table
+from rtstone.wire.records import Bench, Table
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
 
 _RUN_MEMBERS = (
     "run_id", "created", "suite", "target", "status", "ok", "results", "benches", "arrival", "name",
@@ -127,16 +130,25 @@ def command(
     if json:
         _print_json(declared)
         return
+    _print_bench(declared, kind)
+
+
+def _print_bench(declared: Table, kind: str) -> None:
+    """Print what a bench or load does, and its parameters; ``kind``: the name that was typed."""
+    from rich.text import Text
+
+    from rtstone.cli.pager import paged
+    from rtstone.measure.capabilities import WORDS
+    from rtstone.report.parts.console import folded
     from rtstone.wire.parameters import allowed, quantity
 
-    if other:
-        own = settings(other, offered.benches[name])
-        click.echo(f"{kind} is {' '.join([name, *own])}: {other.title}")
-    source = f"source: {declared.source}" if declared.source else ""
-    needs = f"needs: {', '.join(declared.needs)}" if declared.needs else ""
-    for line in (f"{declared.id}: {declared.title}", declared.help, source, needs):
-        if line:
-            click.echo(line)
+    lines = [f"{declared.id}: {declared.title}", declared.help]
+    if (other := OTHER_NAMES.get(kind)) and isinstance(declared, Bench):
+        own = " ".join([declared.id, *settings(other, declared)])
+        lines.insert(0, f"{kind} is {own}: {other.title}")
+    lines.append(f"source: {declared.source}" if declared.source else "")
+    needs = ", ".join(WORDS[name] for name in declared.needs)
+    lines.append(f"needs: {needs}" if needs else "")
     parameters = [
         {
             "parameter": param.name,
@@ -146,7 +158,13 @@ def command(
         }
         for param in declared.params
     ]
-    _print_table(("parameter", "default", "values", "description"), parameters)
+    width = get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    with paged(sys.stdout) as out:
+        for line in lines:
+            for row in folded(line, width):
+                out.print(Text(row), soft_wrap=True)
+        columns = ("parameter", "default", "values", "description")
+        out.print(_table(columns, parameters))
 
 
 def _refuse(conditions: dict[str, Any]) -> None:
@@ -171,7 +189,12 @@ def _print_probes(json: bool) -> None:
         raise UsageError(f"no target has a name; write one into {places}")
     with Interrupt() as interrupt, working(f"asking {', '.join(names)}"):
         rows = [msgspec.to_builtins(answer) for answer in probe(list(names.values()), interrupt)]
-    _print_json({"targets": rows}) if json else _print_table(_PROBED, map(_probed_cells, rows))
+    if json:
+        _print_json({"targets": rows})
+        return
+    from rtstone.report.parts.console import console
+
+    console(sys.stdout).print(_table(_PROBED, map(_probed_cells, rows)))
 
 
 _PROBED = ("name", "target", "answers", "system", "rights", "clock")
@@ -230,10 +253,10 @@ def _print_lines(
         click.echo(click.style(f"no room for {', '.join(left_out)}; in --json", dim=True))
 
 
-def _print_table(columns: tuple[str, ...], rows: Iterable[dict[str, Any]]) -> None:
+def _table(columns: tuple[str, ...], rows: Iterable[dict[str, Any]]) -> RichTable:
     from rich.text import Text
 
-    from rtstone.report.parts.console import console, plain_table
+    from rtstone.report.parts.console import plain_table
 
     table = plain_table()
     for number, name in enumerate(columns):
@@ -241,4 +264,4 @@ def _print_table(columns: tuple[str, ...], rows: Iterable[dict[str, Any]]) -> No
         table.add_column(name.replace("_", " "), no_wrap=number == 0, style=style, overflow="fold")
     for row in rows:
         table.add_row(*(Text("" if row[name] is None else str(row[name])) for name in columns))
-    console(sys.stdout).print(table)
+    return table

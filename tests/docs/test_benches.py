@@ -1,5 +1,6 @@
 """The pages of the benches say what the agent's tables say."""
 
+import re
 from pathlib import Path
 
 from rtstone.cli.benchpages import declared, pages, write
@@ -29,6 +30,23 @@ def test_a_page_has_all_that_is_declared() -> None:
         "| `limit` | `1500us` | 1us to 1s (ns, us, ms, s, min, h; no unit: s) | of a \\| wait |",
     ):
         assert line in page.splitlines(), line
+
+
+def test_a_page_has_the_command_that_gives_the_slope() -> None:
+    count = Param("n", "int", None, 1, 1, 100)
+    bench = Bench("grow.x", "X", "", "", [], [count], slope_over="n")
+    other = Bench("a.b", "A", "", "", [], [count], slope_over="n")
+    suite = Suite("some", "", "", [Wanted("grow.x", {"n": [1, 4]}), Wanted("a.b", {"n": 7})])
+    texts = pages({"grow.x": bench, "a.b": other}, [suite])
+    assert "    rtstone run grow.x -p n=1,4  # with the slope" in texts["grow.x.md"].splitlines()
+    assert ", [how costs grow](../guides/growth.md), " in texts["grow.x.md"]
+    assert "slope\n" not in texts["a.b.md"]
+
+
+def test_every_page_of_a_bench_leads_somewhere() -> None:
+    for path in FOLDER.glob("*.md"):
+        for place in re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf-8")):
+            assert (FOLDER / place).exists(), (path.name, place)
 
 
 def test_a_bench_that_is_gone_leaves_no_page(tmp_path: Path) -> None:

@@ -125,12 +125,18 @@ def is_serial(word: str) -> bool:
 
 
 ON_BOARDS: set[str] = set()  # commands that have run: each takes long, and stands for itself
+LACKING: set[str] = set()  # pages of which a command was left out, as a board is not ready here
 
 
 def run(command: Command, page: str, cli: Cli) -> None:
-    for target in (word for word in command.words if word.startswith("qemu:")):
-        if target.partition("+")[0] not in ready() or command.text in ON_BOARDS:
-            return  # `rtstone lab list` says what brings it; Xen, half a minute each: tests/lab
+    boards = {word.partition("+")[0] for word in command.words if word.startswith("qemu:")}
+    if boards - ready():
+        LACKING.add(page)
+    if boards - ready() or command.text in ON_BOARDS:
+        return  # `rtstone lab list` says what brings it; Xen, half a minute each: tests/lab
+    if command.words == ["compare", "last"] and page in LACKING:
+        return  # the session that it compares was not measured
+    if boards:
         ON_BOARDS.add(command.text)
     if command.words[:2] == ["agent", "--arch"]:
         wanted = architecture(command.words[2])

@@ -73,8 +73,8 @@ static const rts_bench benches[] = {
      .source = RTS_SAY("rtstone"),
      .help = RTS_SAY("A task wakes up periodically from the first moment on that the agent runs; "
                      "the sample is how late it runs. All other benches begin when the guest has "
-                     "settled for a second. Only in the lab, as the first case of a run, and "
-                     "without a load."),
+                     "settled for a second. Only in the lab, as in --target qemu:linux-6.1, as the "
+                     "first case of a run, and without a load."),
      .params = boot_param,
      .needs = RTS_CAP_POSIX,
      .traits = RTS_OWN_SERIES | RTS_OMITTED,

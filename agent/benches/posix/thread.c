@@ -265,7 +265,7 @@ static const rts_bench benches[] = {
      .help = RTS_SAY("Duration of pthread_equal, called through a pointer."),
      .needs = RTS_CAP_POSIX, .traits = ALONE, .run = run_equal},
     {METRIC_COMMON, .id = "posix.thread.once", .metric = GROUP,
-     .title = RTS_SAY("Initialise again"),
+     .title = RTS_SAY("Initialise once, when it has been done"),
      .help = RTS_SAY("Duration of pthread_once after the first call."), .needs = RTS_CAP_POSIX,
      .traits = ALONE, .run = run_once},
     {METRIC_COMMON, .id = "posix.thread.getspecific", .metric = GROUP,

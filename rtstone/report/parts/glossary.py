@@ -224,10 +224,13 @@ TERMS: Mapping[str, Term] = {
 }
 
 
+_PLURALS = {f"{word}s": word for word in ("activation", "stall", "dropout")}  # as they are printed
+
+
 def term(word: str) -> tuple[str, Term] | None:
-    """Return the entry of a word, which may be a plural, with its heading; None if it has none."""
-    headings = (word, word.removesuffix("s"))
-    return next(((heading, TERMS[heading]) for heading in headings if heading in TERMS), None)
+    """Return the entry of a word, or of a plural, with its heading; None if it has none."""
+    heading = _PLURALS.get(word, word)
+    return (heading, TERMS[heading]) if heading in TERMS else None
 
 
 def anchor(word: str) -> str:
