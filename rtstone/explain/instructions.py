@@ -1,7 +1,7 @@
 """What an instruction at the end of a block does to the call stack, by architecture.
 
 Encodings: Arm Architecture Reference Manual, A-profile, C6 (AArch64), and Armv7-M, A7 (Thumb);
-Intel Software Developer's Manual, volume 2.
+Intel Software Developer's Manual, volume 2; RISC-V Instruction Set Manual.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum, auto
 from typing import NamedTuple
+
+RA = 1  # of RISC-V: the register that calls leave the return address in
 
 
 class Flow(Enum):
@@ -27,7 +29,8 @@ class Architecture(NamedTuple):
     ``flow``: of the bytes of the last instruction.  ``stamps``: value and mask of instructions that
     read the counter; of those that read any memory, it is the ones at marked lines.  ``low_bit``:
     set in the address of each function, but not part of it.
-    ``returns_leave``: a return that fits no call leaves an exception.
+    ``returns_leave``: a return that fits no call leaves an exception.  ``one_entry``: interrupts
+    and calls of the system enter by the same function, so that samples are not explained.
     """
 
     name: str
@@ -35,6 +38,7 @@ class Architecture(NamedTuple):
     stamps: tuple[tuple[int, int], ...]
     low_bit: int = 0
     returns_leave: bool = False
+    one_entry: bool = False
 
 
 def _aarch64(code: bytes) -> Flow:
@@ -72,6 +76,23 @@ def _x86_64(code: bytes) -> Flow:
     return Flow.CALL if indirect else Flow.JUMP
 
 
+def _riscv(code: bytes) -> Flow:
+    half, word = (int.from_bytes(code[:size], "little") for size in (2, 4))
+    if half & 0xF07F in {0x8002, 0x9002} and half & 0x0F80:  # c.jr, c.jalr
+        return Flow.CALL if half & 0x1000 else Flow.RETURN if half == 0x8082 else Flow.JUMP
+    if word & 0x7F == 0x6F or word & 0x707F == 0x67:  # jal, jalr
+        if word >> 7 & 31 == RA:
+            return Flow.CALL
+        return Flow.RETURN if word == 0x00008067 else Flow.JUMP
+    return Flow.LEAVE if word == 0x30200073 else Flow.JUMP  # mret
+
+
+def _riscv32(code: bytes) -> Flow:
+    if len(code) == 2 and int.from_bytes(code, "little") & 0xE003 == 0x2001:  # c.jal
+        return Flow.CALL
+    return _riscv(code)
+
+
 ARCHITECTURES = {
     "aarch64": Architecture(
         "aarch64", _aarch64,
@@ -84,6 +105,12 @@ ARCHITECTURES = {
             low_bit=1, returns_leave=True,
         )
         for name in ("armv7m", "armv7em", "armv8m")
+    },
+    **{
+        name: Architecture(
+            name, flow, ((0xB0002073, 0xFFFFF07F),), one_entry=True  # csrr rN, mcycle
+        )
+        for name, flow in (("riscv32", _riscv32), ("riscv64", _riscv))
     },
     "x86_64": Architecture(
         "x86_64", _x86_64, ((0x0000310F, 0x0000FFFF), (0x00F9010F, 0x00FFFFFF)),  # rdtsc, rdtscp

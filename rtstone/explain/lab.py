@@ -25,6 +25,7 @@ from rtstone.explain.samples import Moment, Samples
 from rtstone.explain.segments import segments
 from rtstone.explain.symbols import AddressSpace
 from rtstone.interrupt import Interrupt
+from rtstone.lab.systems import Board
 from rtstone.targets.qemu import Qemu
 
 LEAD = 1_500_000  # instructions before a sample from which on stacks are followed
@@ -62,6 +63,8 @@ def by_replay(
         )
     plan = plan_of(directory)
     machine = machine_of(target_of(plan))
+    if machine.arch.one_entry:
+        raise _strange(machine.target.system.board)
     every, _ = samples_of(plan, run, result, machine, interrupt)
     chosen, other = (_place(every, result, name) for name in (sample, against))
     many = every.worst(SHARE)[:MOST_ENDINGS]
@@ -105,15 +108,21 @@ INEXACT = (
 )
 
 
+def _strange(board: Board) -> UsageError:
+    """Return the error of a board whose processor is not known."""
+    names = ", ".join(name for name, arch in ARCHITECTURES.items() if not arch.one_entry)
+    return UsageError(
+        f"explain does not know the instructions of {board.title}, which are {board.arch}; it "
+        f"knows {names}"
+    )
+
+
 def machine_of(target: Qemu) -> Machine:
     """Return a target's program with its symbols.  Raises UsageError, TargetError."""
     board = target.system.board
-    if board.arch not in ARCHITECTURES:
-        raise UsageError(
-            f"explain does not know the instructions of {board.title}, which are {board.arch}; "
-            f"it knows {', '.join(ARCHITECTURES)}"
-        )
     linux = target.system.kernel is not None
+    if board.arch not in ARCHITECTURES or (linux and ARCHITECTURES[board.arch].one_entry):
+        raise _strange(board)
     elf = target.image.with_name(f"{target.image.name}.symbols") if linux else target.image
     marks = target.image.with_name(f"{target.image.name.removesuffix('.elf')}.marks")
     arch = ARCHITECTURES[board.arch]

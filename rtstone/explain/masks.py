@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rtstone.documents.sections import Kind
-from rtstone.explain import daif
+from rtstone.explain import daif, gs
 from rtstone.explain.bound import ENTERED, WITHIN, Composition
 from rtstone.explain.elf import Elf
 from rtstone.explain.functions import Functions
@@ -22,6 +22,7 @@ NUMBERS: dict[Kind, int] = {
 }  # of kinds, in what the plugin reads and writes
 
 Line = tuple[str, int, int]  # of the plugin's request
+ARM, PC, RISCV = range(3)  # architectures, as of `masks` in sections.c
 
 # ---- FreeRTOS ------------------------------------------------------------------------------------
 
@@ -30,15 +31,23 @@ SUSPEND, RESUME = "vTaskSuspendAll", "xTaskResumeAll"
 WRAPPERS = (
     ENTER, EXIT, SUSPEND, RESUME, "uxPortSetInterruptMask", "vPortClearInterruptMask",
 )  # fmt: skip
-NESTING = ("ullCriticalNesting", "uxCriticalNesting")  # on AArch64, on Cortex-M
+# On AArch64, on Cortex-M, on RISC-V, whose tasks keep theirs on their stack.
+NESTING = ("ullCriticalNesting", "uxCriticalNesting", "xCriticalNesting")
 SUSPENDED = "uxSchedulerSuspended"
 VECTORS = "board_vectors"
 VECTORS_BYTES = 2048
 
 
-# What loads a task's registers, and what masks interrupts by their priority, on AArch64.
+# What loads a task's registers, on AArch64 and on RISC-V; on AArch64 what masks interrupts by their
+# priority.
 RUNNING = "pxCurrentTCB"
-RESTORING = ("vPortRestoreTaskContext", "FreeRTOS_SWI_Handler", "FreeRTOS_IRQ_Handler")
+RESTORING = (
+    "vPortRestoreTaskContext", "FreeRTOS_SWI_Handler", "FreeRTOS_IRQ_Handler",
+    "freertos_risc_v_trap_handler", "processed_source", "xPortStartFirstTask",
+)  # fmt: skip
+TRAP = "freertos_risc_v_trap_handler"
+STARTS = "xPortStartFirstTask"  # sets mstatus so that interrupts are enabled, and returns
+MSTATUS = 0x30001073, 0xFFF0707F  # csrrw, and all of it but the registers
 RAISING, LOWERING = (ENTER, "uxPortSetInterruptMask"), (EXIT, "vPortClearInterruptMask")
 
 
@@ -68,12 +77,22 @@ def of_freertos(image: bytes, space: AddressSpace, arch: str) -> Followed:
         *_code("lower", functions, (EXIT, RESUME)),
         *_code("wrapper", functions, WRAPPERS),
     ]
+    if arch.startswith("riscv"):
+        kinds.append("irqs-masked")
+        lines += [
+            ("masks", NUMBERS["irqs-masked"], RISCV),
+            ("entry-at", addresses[TRAP], 0),
+            ("running", addresses[RUNNING], 0),
+            *_code("restore", functions, RESTORING),
+            *(("constant", at, 0) for at in _starts(image, functions)),
+        ]
+        return Followed(kinds, lines, WITHIN)
     if arch != "aarch64":
         return Followed(kinds, lines, None)
     kinds.append("irqs-masked")
     vectors = addresses[VECTORS]
     lines += [
-        ("masks", NUMBERS["irqs-masked"], 0),
+        ("masks", NUMBERS["irqs-masked"], ARM),
         ("vectors", vectors, vectors + VECTORS_BYTES),
         ("running", addresses[RUNNING], 0),
         *_code("restore", functions, RESTORING),
@@ -81,6 +100,19 @@ def of_freertos(image: bytes, space: AddressSpace, arch: str) -> Followed:
         *_code("lowered", functions, LOWERING),
     ]
     return Followed(kinds, lines, WITHIN)
+
+
+def _starts(image: bytes, functions: Sequence[tuple[str, int, int]]) -> Iterator[int]:
+    """Yield where interrupts are enabled for the first task."""
+    elf = Elf(image)
+    for name, start, end in functions:
+        if name != STARTS:
+            continue
+        section = next(s for s in elf.sections if s.address <= start < s.address + s.size)
+        code = elf.content(section)[start - section.address : end - section.address]
+        for at in range(0, len(code) - 3, 2):
+            if int.from_bytes(code[at : at + 4], "little") & MSTATUS[1] == MSTATUS[0]:
+                yield start + at
 
 
 # ---- Linux on arm64 ------------------------------------------------------------------------------
@@ -123,7 +155,7 @@ def of_linux(code: bytes, symbols: Functions, space: AddressSpace) -> Followed:
     switching = next((start, end) for name, start, end in functions if name == SWITCH)
     effects = daif.daif(code)
     lines: list[Line] = [
-        ("masks", NUMBERS["irqs-masked"], 0),
+        ("masks", NUMBERS["irqs-masked"], ARM),
         ("switch", *switching),
         *(("save", moved + at, 0) for at in effects.saves),
         *(("constant", moved + at, int(masks)) for at, masks in effects.constants.items()),
@@ -145,11 +177,69 @@ def of_linux(code: bytes, symbols: Functions, space: AddressSpace) -> Followed:
         kinds.insert(0, "unbroken")
         lines.append(("points", NUMBERS["unbroken"], 0))
         lines += [("point", starts[name], when) for name, when in POINTS.items() if name in starts]
+    masking = _masking(code, symbols, base)
+    composition = _steps(lines, starts, {SCHEDULES, ASKS, IDLES})
+    return Followed(kinds, lines, composition, masking)
+
+
+def _steps(lines: list[Line], starts: dict[str, int], needed: set[int]) -> Composition | None:
+    """Add the steps to a switch, and return the bound's composition, None if one is missing."""
     steps = {name: step for name, step in STEPS.items() if name in starts}
-    if not {SCHEDULES, ASKS, IDLES} <= set(steps.values()):
-        return Followed(kinds, lines, None, _masking(code, symbols, base))
+    if not needed <= set(steps.values()):
+        return None
     lines += [("step", step, starts[name]) for name, step in steps.items()]
-    return Followed(kinds, lines, ENTERED, _masking(code, symbols, base))
+    return ENTERED
+
+
+# ---- Linux on x86-64 -----------------------------------------------------------------------------
+
+PC_SWITCH = "__switch_to_asm"
+STUBS = ("irq_entries_start", "spurious_entries_start")  # one for each vector of a device
+INTERRUPTS = "asm_sysvec_"  # names that begin so
+# The rest of what stands in the IDT, and what system calls enter.
+ENTRIES = (
+    INTERRUPTS, "asm_exc_", "asm_int80_emulation", "entry_SYSCALL_64", "entry_SYSCALL_compat",
+    "entry_SYSENTER_compat", "entry_INT80_compat",
+)  # fmt: skip
+INNER = ("_safe_stack", "_after_hwframe", "_unsafe_stack", "_end")  # labels in these
+RETURNS = ("native_irq_return_iret", "native_iret", "common_interrupt_return")
+PREEMPTED = {"full", "lazy"}  # models in which a kernel is preempted anywhere
+
+
+def of_pc(elf: Elf, space: AddressSpace, *, preempted: bool) -> Followed:
+    """Return what to follow in an x86-64 kernel.
+
+    ``elf``: the kernel.  ``preempted``: anywhere, by the model that it was started with.  Raises
+    ValueError if it is not as in any known version.
+    """
+    functions = list(space.functions(""))
+    starts = {name: start for name, start, _ in functions}
+    offset = gs.preempt_count(elf)
+    if PC_SWITCH not in starts or offset is None:
+        raise ValueError("the preempt count is not where it is expected")
+    entries = {
+        start: name.startswith(INTERRUPTS)
+        for name, start, _ in functions
+        if name.startswith(ENTRIES) and not name.endswith(INNER)
+    }
+    lines: list[Line] = [
+        ("masks", NUMBERS["irqs-masked"], PC),
+        *_code("switch", functions, (PC_SWITCH,)),
+        *(("entry-at", start, int(irq)) for start, irq in entries.items()),
+        *_code("entries", functions, STUBS),
+        *_code("leave", functions, RETURNS),
+        *(("wrapper", start, end) for name, start, end in functions if name.startswith(WRAPPING)),
+        ("count", NUMBERS["preempt-off"], offset),
+    ]
+    kinds: list[Kind] = ["irqs-masked"]
+    # Only kernels that can be started with another model have such points.
+    if preempted or POINTS.keys().isdisjoint(starts.keys() - {"__schedule"}):
+        kinds.insert(0, "preempt-off")
+    else:
+        kinds.insert(0, "unbroken")
+        lines.append(("points", NUMBERS["unbroken"], 0))
+        lines += [("point", starts[name], when) for name, when in POINTS.items() if name in starts]
+    return Followed(kinds, lines, _steps(lines, starts, {SCHEDULES, ASKS}))
 
 
 def _masking(code: bytes, symbols: Functions, base: int) -> list[str]:

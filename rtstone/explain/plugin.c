@@ -265,10 +265,11 @@ static void look_at(struct qemu_plugin_insn *insn, bool first)
     if (is_in(&stores, pc))
         qemu_plugin_register_vcpu_mem_cb(insn, on_store, NO_REGISTERS, WRITES, NULL);
     if (sections_wanted()) {
-        uint32_t code = 0;
+        encoding c = {0};
         size_t size = qemu_plugin_insn_size(insn);
-        copy((uint8_t *)&code, size < sizeof code ? size : sizeof code, insn);
-        sections_look_at(insn, pc, code, first);
+        c.size = size < sizeof c.bytes ? size : sizeof c.bytes;
+        copy(c.bytes, c.size, insn);
+        sections_look_at(insn, pc, &c, first);
     }
     count(insn);
 }

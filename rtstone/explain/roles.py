@@ -47,11 +47,12 @@ LINUX = System(
 )  # fmt: skip
 
 FREERTOS = System(
-    # AArch64: its vectors; Cortex-M: what its table of vectors names (agent/boards)
+    # AArch64: its vectors; Cortex-M: what its table of vectors names (agent/boards); RISC-V: where
+    # traps lead to
     vectors=frozenset({"board_vectors"}),
     entries=(
         "vPortSVCHandler", "xPortPendSVHandler", "xPortSysTickHandler", "event",
-        "freertos_soft_interrupt",
+        "freertos_soft_interrupt", "freertos_risc_v_trap_handler",
     ),
     interrupts=frozenset({
         "FreeRTOS_IRQ_Handler", "Exit_IRQ_No_Context_Switch", "xPortSysTickHandler", "event",

@@ -11,14 +11,19 @@
  *     lower FROM TO         code whose writes take 1 away; all others make it 0.  With the guest's
  *                           memory (below) its value is read instead
  *     memory BASE SIZE      the physical addresses of what is in the file `memory`
- *     masks KIND -          AArch64: a section lasts while interrupts are masked, by DAIF
+ *     masks KIND ARCH       a section lasts while interrupts are masked: 0: AArch64, by DAIF; 1:
+ *                           x86-64; 2: RISC-V in machine mode
+ *     entry-at PC IRQ       x86-64, RISC-V: what an exception enters; 1: an interrupt
+ *     entries FROM TO       x86-64: the same, of interrupts, at each multiple of 8 bytes
+ *     leave FROM TO         x86-64: an `iret` that is the return from any of these
  *     vectors FROM TO       tables of exception vectors, each entry of which masks them
  *     save PC -             an `mrs` of DAIF that belongs to a pair, of saving and restoring it
  *     constant PC VALUE     an `msr` of DAIF: whether it masks them
  *     inherit FROM TO       code that restores what an exception came in
  *     switch FROM TO        what switches tasks: its first load is from the next one
- *     count KIND DELTA      Linux's preempt count, of 32 bits, this far behind that load: a section
- *                           lasts while a task has preemption or softirqs disabled
+ *     count KIND DELTA      Linux's preempt count, of 32 bits, this far behind that load, on x86-64
+ *                           behind GS: a section lasts while a task has preemption or softirqs
+ *                           disabled
  *     stored VALUE MASK     the instructions that may write it
  *     points KIND -         a section lasts from one point of rescheduling to the next: entering
  *                           from user mode or returning to it, or...
@@ -49,6 +54,7 @@
 #include <unistd.h>
 
 #include "delays.h"
+#include "masks.h"
 
 enum { KINDS = 8, WATCHED = 4, WRAPPERS = 256, RANGES = 4096, SLOTS = 1 << 16, DEEPEST = 8 };
 enum { LEVELS = 16, BUCKETS = 256, LATER = 12 };
@@ -62,15 +68,6 @@ typedef struct ranges {
     unsigned n;
     range of[RANGES];
 } ranges;
-
-/* An instruction that may begin or end a section. */
-typedef struct site {
-    uint64_t pc;
-    const wrapper *in;
-    int step; /* of a watched variable, 0: makes it 0 */
-    bool saves, masks, unmasks, inherits, conditional, raises, lowers;
-    unsigned step_to; /* a switch */
-} site;
 
 /*
  * What a task is in: itself, or an exception, which came from user mode or not, by an interrupt or
@@ -112,6 +109,7 @@ static struct {
 static range during;
 static ranges raise, lower, vectors, saves, inherits, points;
 static ranges steps, restores, raised, lowered;             /* steps: address, and which */
+static ranges entries_at, entries, leaves;                  /* entries_at: address, and by what */
 static range constants[RANGES], switching, stored, counted; /* counted: kind, and behind what */
 static unsigned n_constants, breaking;
 static bool switched, loaded, counting, broken;
@@ -124,6 +122,7 @@ static struct {
 
 static const uint8_t *memory;
 static range mapped;
+static enum { AARCH64, X86_64, RISCV } arch;
 static bool masking, by_priority; /* by_priority: interrupts are masked by it */
 static unsigned masks, depth;     /* depth: of exceptions, where tasks are not known */
 static bool delaying, loads_task; /* loads_task: the next load of a restore is from the task */
@@ -299,24 +298,35 @@ static size_t bytes(uint32_t info)
     return (size_t)1 << qemu_plugin_mem_size_shift(info);
 }
 
+/* Return what is in the guest's memory at an address, as part of an access that began before it. */
+static uint64_t value_at(uint32_t info, uint64_t address, uint64_t variable)
+{
+    uint64_t value = 0;
+    const struct qemu_plugin_hwaddr *physical = qemu_plugin_get_hwaddr(info, address);
+    uint64_t at = physical ? qemu_plugin_hwaddr_phys_addr(physical) + (variable - address) : 0;
+    size_t size = bytes(info) < sizeof value ? bytes(info) : sizeof value;
+    if (!memory || at < mapped.from || at + size > mapped.to)
+        abort();
+    memcpy(&value, memory + (at - mapped.from), size);
+    return value;
+}
+
+uint64_t masks_value(uint32_t info, uint64_t address)
+{
+    return value_at(info, address, address);
+}
+
 /*
  * Return what was written to a variable; it is in memory by now. The access may begin before it:
  * QEMU 10 writes the two registers of an `stp` at once.
  */
 static uint64_t written(uint32_t info, uint64_t address, uint64_t variable, uint64_t old, int step)
 {
-    uint64_t value = 0;
     if (!memory) {
         unknown += !step && instructions() >= during.from && instructions() < during.to;
         return step ? old + (uint64_t)step : 0;
     }
-    const struct qemu_plugin_hwaddr *physical = qemu_plugin_get_hwaddr(info, address);
-    uint64_t at = physical ? qemu_plugin_hwaddr_phys_addr(physical) + (variable - address) : 0;
-    size_t size = bytes(info) < sizeof value ? bytes(info) : sizeof value;
-    if (at < mapped.from || at + size > mapped.to)
-        abort();
-    memcpy(&value, memory + (at - mapped.from), size);
-    return value;
+    return value_at(info, address, variable);
 }
 
 static void on_store(unsigned cpu, uint32_t info, uint64_t address, void *data)
@@ -342,12 +352,17 @@ static void on_store(unsigned cpu, uint32_t info, uint64_t address, void *data)
         }
 }
 
-/* ---- interrupts masked, of AArch64 ---- */
+/* ---- interrupts masked ---- */
 
-static void mask(bool is, const site *at)
+void masks_set(bool masked, uint64_t begun, const site *at)
 {
-    set(masks, is, instructions(), at);
-    settle(instructions() + 1, at);
+    set(masks, masked, begun, at);
+    settle(begun + 1, at);
+}
+
+void masks_unknown(void)
+{
+    unknown += instructions() >= during.from && instructions() < during.to;
 }
 
 /* Return how many exceptions have not returned, of the task if that is known. */
@@ -359,6 +374,49 @@ static unsigned levels(void)
 static level *top(void)
 {
     return &current->levels[current->n - 1];
+}
+
+void masks_enter(bool user, bool irq, bool again, const site *at)
+{
+    if (irq && !again && instructions() >= during.from && instructions() < during.to) {
+        interrupts++;
+        while_masked += on[masks].is;
+    }
+    depth++;
+    if (switched) {
+        if (user) {
+            current->n = 1;
+            *top() = (level){0};
+        }
+        if (current->n == LEVELS)
+            abort();
+        current->levels[current->n++] = (level){user, irq, on[masks].is, irq, 0, 0};
+        if (broken && user)
+            set(breaking, true, instructions(), at);
+    }
+    if (delaying && irq)
+        delays_interrupt(instructions(), levels());
+    set(masks, true, instructions(), at);
+    settle(instructions(), at);
+}
+
+void masks_leave(bool masked, uint64_t begun, const site *at)
+{
+    if (broken && current->n > 1 && top()->user)
+        set(breaking, false, begun, at);
+    if (delaying)
+        delays_return(begun + 1, levels(), place_of(at));
+    if (current->n > 1)
+        current->n--;
+    depth -= depth > 0;
+    masks_set(masked, begun, at);
+}
+
+/* ---- the same, of AArch64 ---- */
+
+static void mask(bool is, const site *at)
+{
+    masks_set(is, instructions(), at);
 }
 
 static void save(bool masked)
@@ -424,43 +482,16 @@ static void on_vector(unsigned cpu, void *data)
     const bool user = at->pc & 0x400, irq = (at->pc & 0x180) == 0x80;
     /* Where the kernel's vectors are hidden from user mode there are two tables to go through. */
     const bool again = user && current->n == 2 && top()->user;
-    if (irq && !again && instructions() >= during.from && instructions() < during.to) {
-        interrupts++;
-        while_masked += on[masks].is;
-    }
     read_at = NULL;
-    depth++;
-    if (switched) {
-        if (user) {
-            current->n = 1;
-            *top() = (level){0};
-        }
-        if (current->n == LEVELS)
-            abort();
-        current->levels[current->n++] = (level){user, irq, on[masks].is, irq, 0, 0};
-        if (broken && user)
-            set(breaking, true, instructions(), at);
-    }
-    if (delaying && irq)
-        delays_interrupt(instructions(), levels());
-    set(masks, true, instructions(), at);
-    settle(instructions(), at);
+    masks_enter(user, irq, again, at);
 }
 
 static void on_return(unsigned cpu, void *at)
 {
     (void)cpu;
     const level *l = top();
-    const bool masked = current->n > 1 && !l->user && l->masked;
     read_at = NULL;
-    if (broken && current->n > 1 && l->user)
-        set(breaking, false, instructions(), at);
-    if (delaying)
-        delays_return(instructions() + 1, levels(), place_of(at));
-    if (current->n > 1)
-        current->n--;
-    depth -= depth > 0;
-    mask(masked, at);
+    masks_leave(current->n > 1 && !l->user && l->masked, instructions(), at);
 }
 
 /* ---- tasks, and their preempt counts ---- */
@@ -502,13 +533,17 @@ static void on_restore(unsigned cpu, uint32_t info, uint64_t address, void *at)
     if (load && loads_task)
         delays_switch(instructions(), address, place_of(at));
     loads_task = load && address == running;
+    if (load && arch == RISCV)
+        riscv_loaded(masks_value(info, address));
 }
 
 static void on_count(unsigned cpu, uint32_t info, uint64_t address, void *data)
 {
     enum { OFF = 0xffff, HANDLERS = 0xff0000 }; /* include/linux/preempt.h */
     (void)cpu;
-    if (!qemu_plugin_mem_is_store(info) || address != current->key + counted.to)
+    if (!qemu_plugin_mem_is_store(info))
+        return;
+    if (arch == AARCH64 && address != current->key + counted.to)
         return;
     const uint64_t now = instructions() - 1, value = written(info, address, address, 0, 0);
     const bool is = value & HANDLERS;
@@ -559,6 +594,14 @@ static void on_step(unsigned cpu, void *data)
         delays_schedule(when, here);
 }
 
+void masks_wait(unsigned cpu, void *at)
+{
+    if (broken)
+        on_point(cpu, at);
+    if (delaying)
+        on_step(cpu, at);
+}
+
 /* ---- while code is translated -----------------------------------------------------------------
  */
 
@@ -596,7 +639,7 @@ caller sections_caller(uint64_t pc)
     return (caller){pc, wrapper_at(pc)};
 }
 
-static executed effect_on_masks(uint64_t pc, uint32_t code, bool begins)
+static executed effect_on_daif(uint64_t pc, uint32_t code, bool begins)
 {
     enum { IRQ = 0x200 }; /* of the bits of the immediate value */
     if (begins && !(pc & 0x7f) && is_in(&vectors, pc))
@@ -617,12 +660,54 @@ static site *site_of_masks(uint64_t pc)
     site *s = site_at(pc);
     s->saves = is_in(&saves, pc);
     s->inherits = is_in(&inherits, pc);
+    s->leaves = is_in(&leaves, pc);
+    s->step_to = IDLES; /* of an instruction that waits */
     for (unsigned i = 0; i < n_constants; i++)
         if (constants[i].from == pc) {
             s->masks = constants[i].to;
             s->unmasks = !constants[i].to;
         }
     return s;
+}
+
+static site *site_of_entry(uint64_t pc, bool begins)
+{
+    enum { ENTRY = 8 }; /* bytes, of which each has a multiple */
+    site *s = site_of_masks(pc);
+    for (unsigned i = 0; i < entries_at.n; i++)
+        if (entries_at.of[i].from == pc) {
+            s->masks = true;
+            s->irq = entries_at.of[i].to;
+        }
+    if (begins && !(pc % ENTRY) && is_in(&entries, pc))
+        s->masks = s->irq = true;
+    return s;
+}
+
+static void look_at_masks(struct qemu_plugin_insn *insn, uint64_t pc, const encoding *c,
+                          bool begins)
+{
+    uint32_t word = 0;
+    memcpy(&word, c->bytes, sizeof word);
+    if (arch == X86_64)
+        x86_look_at(insn, c, site_of_entry(pc, begins));
+    else if (arch == RISCV)
+        riscv_look_at(insn, c, site_of_entry(pc, begins));
+    else {
+        executed effect = effect_on_daif(pc, word, begins);
+        if (effect)
+            qemu_plugin_register_vcpu_insn_exec_cb(insn, effect, NO_REGISTERS, site_of_masks(pc));
+    }
+}
+
+/* Return whether an instruction may write the preempt count. */
+static bool may_count(uint64_t pc, const encoding *c)
+{
+    uint32_t word = 0;
+    if (arch == X86_64)
+        return x86_accesses(c, pc, counted.to);
+    memcpy(&word, c->bytes, sizeof word);
+    return (word & stored.to) == stored.from;
 }
 
 static void look_for_points(struct qemu_plugin_insn *insn, uint64_t pc)
@@ -645,14 +730,13 @@ static void look_for_steps(struct qemu_plugin_insn *insn, uint64_t pc)
         }
 }
 
-void sections_look_at(struct qemu_plugin_insn *insn, uint64_t pc, uint32_t code, bool begins)
+void sections_look_at(struct qemu_plugin_insn *insn, uint64_t pc, const encoding *c, bool begins)
 {
     wrapper *w = wrapper_at(pc);
     if (w && w->code.from == pc)
         qemu_plugin_register_vcpu_insn_exec_cb(insn, on_wrapper, NO_REGISTERS, w);
-    executed effect = masking ? effect_on_masks(pc, code, begins) : NULL;
-    if (effect)
-        qemu_plugin_register_vcpu_insn_exec_cb(insn, effect, NO_REGISTERS, site_of_masks(pc));
+    if (masking)
+        look_at_masks(insn, pc, c, begins);
     if (switched && pc >= switching.from && pc < switching.to) {
         if (pc == switching.from)
             qemu_plugin_register_vcpu_insn_exec_cb(insn, on_switch, NO_REGISTERS, NULL);
@@ -660,7 +744,7 @@ void sections_look_at(struct qemu_plugin_insn *insn, uint64_t pc, uint32_t code,
     }
     if (is_in(&restores, pc))
         qemu_plugin_register_vcpu_mem_cb(insn, on_restore, NO_REGISTERS, ACCESSES, site_at(pc));
-    if (counting && (code & stored.to) == stored.from)
+    if (counting && may_count(pc, c))
         qemu_plugin_register_vcpu_mem_cb(insn, on_count, NO_REGISTERS, WRITES, site_at(pc));
     look_for_points(insn, pc);
     look_for_steps(insn, pc);
@@ -689,12 +773,15 @@ static bool take_range(const char *word, uint64_t a, uint64_t b)
     static const struct {
         const char *word;
         ranges *all;
-    } lists[] = {{"raise", &raise},      {"lower", &lower},    {"vectors", &vectors},
-                 {"inherit", &inherits}, {"point", &points},   {"restore", &restores},
-                 {"raised", &raised},    {"lowered", &lowered}};
+    } lists[] = {{"raise", &raise},      {"lower", &lower},     {"vectors", &vectors},
+                 {"inherit", &inherits}, {"point", &points},    {"restore", &restores},
+                 {"raised", &raised},    {"lowered", &lowered}, {"entries", &entries},
+                 {"leave", &leaves}};
     for (unsigned i = 0; i < sizeof lists / sizeof *lists; i++)
         if (!strcmp(word, lists[i].word))
             return add_range(lists[i].all, a, b);
+    if (!strcmp(word, "entry-at"))
+        return add_range(&entries_at, a, b);
     return !strcmp(word, "save") && add_range(&saves, a, a + 1);
 }
 
@@ -757,6 +844,7 @@ bool sections_take(const char *word, uint64_t a, uint64_t b)
     if (!strcmp(word, "masks") && a < KINDS) {
         masking = true;
         masks = (unsigned)a;
+        arch = b == RISCV ? RISCV : b == X86_64 ? X86_64 : AARCH64;
         return true;
     }
     return take_of_linux(word, a, b) || take_range(word, a, b);

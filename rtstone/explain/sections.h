@@ -15,6 +15,12 @@ typedef struct caller {
     const wrapper *in;
 } caller;
 
+/* The bytes of an instruction. */
+typedef struct encoding {
+    size_t size;
+    uint8_t bytes[15];
+} encoding;
+
 /* Take a line of the request; false if it is none of these. */
 bool sections_take(const char *word, uint64_t a, uint64_t b);
 
@@ -25,7 +31,7 @@ bool sections_argument(const char *name, const char *value);
 bool sections_wanted(void);
 
 /* Register what an instruction does to sections; `begins`: its block. */
-void sections_look_at(struct qemu_plugin_insn *insn, uint64_t pc, uint32_t code, bool begins);
+void sections_look_at(struct qemu_plugin_insn *insn, uint64_t pc, const encoding *c, bool begins);
 
 /* Return the last instruction of a block as a caller. */
 caller sections_caller(uint64_t pc);

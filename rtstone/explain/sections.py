@@ -26,6 +26,7 @@ from rtstone.documents.sections import (
 from rtstone.errors import TargetError, UsageError
 from rtstone.explain import image, kernel, masks, stacks
 from rtstone.explain.bound import NUMBERS, bound_of
+from rtstone.explain.elf import Elf
 from rtstone.explain.lab import Machine, machine_of, samples_of, space_of
 from rtstone.explain.recording import Recording, Span, Table
 from rtstone.explain.replay import plan_of, replay, target_of
@@ -37,9 +38,8 @@ from rtstone.units import count
 
 LEAD = 300_000  # instructions before a section, from which on its callers are followed
 LOOKED_AT = 5  # sections of each kind, whose callers are looked for
-MEMORY = {
-    "virt-a53": 0x40000000
-}  # physical addresses of the memory of boards whose values are read
+# Physical addresses of the memory of boards whose values are read.
+MEMORY = {"virt-a53": 0x40000000, "virt-rv32": 0x80000000, "virt-rv64": 0x80000000, "q35": 0}
 CHECK = 255  # the kind of what sums up the interrupts, as in sections.c
 MIB = 1 << 20
 NEVER = Span(1 << 61, 1 << 62)  # while which blocks are counted
@@ -127,9 +127,14 @@ def _followed(machine: Machine, space: AddressSpace) -> masks.Followed:
     try:
         if target.system.kernel is None:
             return masks.of_freertos(content(machine.elf), space, arch)
-        if arch != "aarch64":
-            raise UsageError(f"sections of Linux are followed on AArch64 only, not on {arch}")
         code = image.kernel(content(target.kernel.image))
+        if arch == "x86_64":
+            model = target.detail()["preempt"]
+            models = {model} if model else set(target.system.preempt)
+            preempted = bool(models) and models <= masks.PREEMPTED
+            return masks.of_pc(Elf(code), space, preempted=preempted)
+        if arch != "aarch64":
+            raise UsageError(f"sections of Linux are not followed on {arch}")
         return masks.of_linux(code, kernel.read(target.kernel).functions, space)
     except (KeyError, StopIteration, ValueError) as error:
         raise TargetError(f"sections of {target.name} cannot be followed: {error}") from error

@@ -207,6 +207,12 @@ def test_the_lookalike_is_not_mistaken() -> None:
         ("x86_64", "c3", Flow.RETURN), ("x86_64", "f3c3", Flow.RETURN),
         ("x86_64", "48cf", Flow.LEAVE), ("x86_64", "480f07", Flow.LEAVE),
         ("x86_64", "eb05", Flow.JUMP),
+        ("riscv64", "ef00a000", Flow.CALL), ("riscv64", "6f00a000", Flow.JUMP),
+        ("riscv64", "e7800700", Flow.CALL), ("riscv64", "67800000", Flow.RETURN),
+        ("riscv64", "0295", Flow.CALL), ("riscv64", "8280", Flow.RETURN),
+        ("riscv64", "8287", Flow.JUMP), ("riscv64", "0290", Flow.JUMP),
+        ("riscv64", "0524", Flow.JUMP), ("riscv32", "0524", Flow.CALL),
+        ("riscv32", "73002030", Flow.LEAVE), ("riscv64", "73000000", Flow.JUMP),
     ],
 )  # fmt: skip
 def test_what_an_instruction_does_to_the_stack(arch: str, code: str, flow: Flow) -> None:
