@@ -49,6 +49,7 @@ def test_the_catalogue_is_that_of_the_agent(agent: LoadAgent) -> None:
 def test_what_needs_no_consent_works(agent: LoadAgent, name: str) -> None:
     record = agent.answer(f"load provoke action={name} n={SMALL.get(name, 0)}", "loaded")
     if record["status"] != "ok":
+        assert record["reason"].startswith("component provoke: "), record["reason"]
         pytest.skip(record["reason"])
     (part,) = agent.work().values()
     assert part["unit"] == "rounds"
@@ -120,6 +121,7 @@ def restorers() -> list[int]:
 
 TRACING = "/sys/kernel/tracing"
 CPUS = "/sys/devices/system/cpu"
+BUSES = "/sys/bus"
 CHANGED = {  # the file, what it holds before, and what it has to begin with, or end with, after
     "schedstats": ("/proc/sys/kernel/sched_schedstats", "7\n", "7"),
     "hugepages": ("/sys/kernel/mm/transparent_hugepage/enabled",
@@ -127,8 +129,9 @@ CHANGED = {  # the file, what it holds before, and what it has to begin with, or
     "ftrace": (f"{TRACING}/current_tracer", "nop\n", "nop"),
     "kprobe": (f"{TRACING}/kprobe_events", "", "-:rtstone_provoke"),
     "hotplug": (f"{CPUS}/cpu3/online", "1\n", "1"),
+    "suspend": (f"{BUSES}/pci/devices/card/power/control", "auto\n", "auto"),
 }  # fmt: skip
-FOLDERS = {name: CPUS if name == "hotplug" else TRACING for name in ("ftrace", "kprobe", "hotplug")}
+FOLDERS = {"ftrace": TRACING, "kprobe": TRACING, "hotplug": CPUS, "suspend": BUSES}
 
 
 def with_cpus(tmp_path: Path, online: str) -> list[str]:
@@ -141,6 +144,17 @@ def with_cpus(tmp_path: Path, online: str) -> list[str]:
     return bound(folder, CPUS)
 
 
+def with_devices(tmp_path: Path, *states: str) -> list[str]:
+    """Return the start of a command line on a system whose devices are in these states."""
+    for number, state in enumerate(states):
+        name = "card" if state == "suspended" else f"other{number}"
+        folder = tmp_path / f"buses/pci/devices/{name}/power"
+        folder.mkdir(parents=True)
+        (folder / "control").write_text("auto\n")
+        (folder / "runtime_status").write_text(f"{state}\n")
+    return bound(tmp_path / "buses", BUSES)
+
+
 def bound(source: Path, target: str) -> list[str]:
     """Return the start of a command line that has a file or folder in the place of another."""
     bind = f'mount --make-rprivate / && mount --bind {source} {target} && exec "$@"'
@@ -149,11 +163,14 @@ def bound(source: Path, target: str) -> list[str]:
 
 def mounted(tmp_path: Path, name: str) -> tuple[list[str], Path]:
     """Return the start of a command line with a copy of the kernel's file, and the copy."""
-    path, before, _ = CHANGED[name]
+    path, text, _ = CHANGED[name]
     if not Path(FOLDERS.get(name, path)).exists():
         pytest.skip(f"needs {path}")
     if name == "hotplug":
         return with_cpus(tmp_path, "0-3"), tmp_path / "cpus/cpu3/online"
+    if name == "suspend":
+        before = with_devices(tmp_path, "active", "suspended", "unsupported")
+        return before, tmp_path / "buses/pci/devices/card/power/control"
     if name in FOLDERS:
         folder = tmp_path / "tracing"
         (folder / "events/kprobes/rtstone_provoke").mkdir(parents=True)
@@ -162,7 +179,7 @@ def mounted(tmp_path: Path, name: str) -> tuple[list[str], Path]:
     else:
         source = copy = tmp_path / "copy"
         target = path
-    copy.write_text(before)
+    copy.write_text(text)
     return bound(source, target), copy
 
 
@@ -228,6 +245,51 @@ def test_a_setting_is_restored_whenever_the_agent_is_killed(tmp_path: Path, name
         killed_while_it_works(load_agent, f"{name} consent=system", moment)
         if name != "kprobe" or copy.read_text():  # else it had not begun
             assert_restored(name, copy)
+
+
+@as_root
+def test_no_device_that_is_suspended_is_unsupported(tmp_path: Path) -> None:
+    load_agent = LoadAgent(*with_devices(tmp_path, "active", "unsupported"))
+    record = load_agent.answer("load provoke action=suspend consent=system", "loaded")
+    assert record["status"] == "unsupported"
+    assert record["reason"] == (
+        "component provoke: no device is suspended (/sys/bus/*/devices/*/power/runtime_status)"
+    )
+    load_agent.bye()
+
+
+def swap() -> str:
+    return Path("/proc/swaps").read_text()
+
+
+@as_root
+def test_swap_is_off_again_whenever_the_agent_is_killed(tmp_path: Path) -> None:
+    """The kernel lists what there was before, and the file is gone."""
+    before = swap()
+    place = {**os.environ, "TMPDIR": str(tmp_path)}
+    load_agent = LoadAgent(env=place)
+    record = load_agent.answer("load provoke action=swapoff consent=system", "loaded")
+    if record["status"] != "ok":
+        assert record["reason"].startswith("component provoke: "), record["reason"]
+        load_agent.bye()
+        pytest.skip(record["reason"])
+    load_agent.work()
+    assert soon(lambda: swap() != before)
+    assert list(tmp_path.rglob("swap"))
+    load_agent.bye()
+    assert (swap(), list(tmp_path.rglob("swap"))) == (before, [])
+    for moment in moments("swapoff"):
+        load_agent = LoadAgent(env=place)
+        load_agent.load("none")
+        killed_while_it_works(load_agent, "swapoff consent=system", 5 * moment)
+        assert soon(lambda: (swap(), list(tmp_path.rglob("swap"))) == (before, []))
+
+
+def test_more_than_the_swap_file_holds_is_refused(agent: LoadAgent) -> None:
+    record = agent.answer("load provoke action=swapoff consent=system n=13", "loaded")
+    assert (record["status"], record["reason"]) == (
+        "unsupported", "component provoke: 13 MiB are too many to swap: 12 at most"
+    )  # fmt: skip
 
 
 PLANTED = BUILD / "tests/planted-kernel"

@@ -25,7 +25,9 @@ typedef struct provoke_params {
     "mprotect|hugesplit|memcg|oom|cgmove|drop|compact|membarrier|"                                 \
     "epolls|poll|inotify|locks|readdir|descriptors|iouring|fsync|sync|mount|"                      \
     "kallsyms|slabinfo|perf|schedstats|hugepages|adjtime|kprobe|ftrace|hotplug|"                   \
-    "settime|sysrq|kmsg|module"
+    "settime|sysrq|kmsg|module|"                                                                   \
+    "gpu|swapoff|suspend|"                                                                         \
+    "firewall"
 
 static const rts_param provoke_param[] = {
     RTS_CHOICE(provoke_params, action, ACTIONS, 0,
@@ -41,6 +43,7 @@ static const rts_param provoke_param[] = {
 };
 
 int provoke_fd[PROVOKE_MOST + 1];
+int provoke_kept = -1;
 char provoke_bytes[PROVOKE_BYTES];
 
 /* ---- for the tables -------------------------------------------------------------------------- */
@@ -147,8 +150,8 @@ bool provoke_descriptors(rts_worker *w, unsigned n)
 
 /* ---- the load -------------------------------------------------------------------------------- */
 
-static const provoke_action *const tables[] = {provoke_tasks, provoke_memory, provoke_files,
-                                               provoke_kernel};
+static const provoke_action *const tables[] = {provoke_tasks,  provoke_memory,  provoke_files,
+                                               provoke_kernel, provoke_devices, provoke_net};
 #define TABLES (sizeof tables / sizeof tables[0])
 
 static const provoke_action *action_of(const provoke_params *p)
@@ -204,7 +207,7 @@ void provoke_repeat(rts_worker *w, const provoke_action *a, unsigned n, uint64_t
     if (a->save && !a->save(w))
         return;
     if (a->restore) {
-        restorer = rts_load_restorer("rtstone-provoke", a->restore, NULL, -1);
+        restorer = rts_load_restorer("rtstone-provoke", a->restore, NULL, provoke_kept);
         if (!provoke_good(w, restorer >= 0, "no process can restore what it changes"))
             return;
     }

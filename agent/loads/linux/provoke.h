@@ -21,13 +21,15 @@ typedef struct provoke_action {
     unsigned n;                               /* how many of what it uses, unless `n` says so */
     bool (*begin)(rts_worker *w, unsigned n); /* NULL: nothing; false: the worker has failed */
     bool (*round)(rts_worker *w, unsigned n); /* false: the worker has failed */
-    bool (*save)(rts_worker *w); /* notes what restore() needs; false: the worker has failed */
+    bool (*save)(rts_worker *w); /* notes what restore() needs, also a file, as provoke_kept;
+                                    false: the worker has failed */
     void (*restore)(const void *context,
                     int file); /* as rts_load_restorer() calls it; NULL: none */
 } provoke_action;
 
 /* The tables, by what the actions are about. */
-extern const provoke_action provoke_tasks[], provoke_memory[], provoke_files[], provoke_kernel[];
+extern const provoke_action provoke_tasks[], provoke_memory[], provoke_files[], provoke_kernel[],
+    provoke_devices[], provoke_net[];
 
 /* Returns the action of that name, `length` characters long; NULL: there is none. */
 const provoke_action *provoke_named(const char *name, size_t length);
@@ -65,6 +67,9 @@ bool provoke_descriptors(rts_worker *w, unsigned n);
 /* Descriptors of the action: room for PROVOKE_MOST. */
 #define PROVOKE_MOST 20000
 extern int provoke_fd[PROVOKE_MOST + 1];
+
+/* The file that restore() is called with; -1: none. */
+extern int provoke_kept;
 
 #define PROVOKE_CONSENTS "own|shared|system"
 
