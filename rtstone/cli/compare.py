@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING
 import click
 
 from rtstone import structures
-from rtstone.cli.measuring import Options, assignments, listener_for, report_error
+from rtstone.cli.measuring import (
+    Options,
+    assignments,
+    listener_for,
+    refuse_empty,
+    report_error,
+)
 from rtstone.cli.output import OutputFile, save
 from rtstone.cli.parameters import LOAD, RUN, RUN_SUITE_OR_BENCH, TARGET
 from rtstone.cli.progress import working
 from rtstone.cli.remote_runs import local
 from rtstone.cli.streams import maybe_unread
+from rtstone.documents.run import Run
 from rtstone.errors import Interrupted, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.measure.interleave import PAIRS, Next, Side, check, measure_pairs
@@ -96,7 +103,12 @@ def command(
     names = local(names)
     with working(f"comparing {counted(len(names), 'run')}"):
         beside = [load(find(name)) for text in floor for name in several(text)]
-        comparison = compare(named(names), beside, before)
+        columns = named(names)
+        every = (
+            run for column in columns for run in ([column] if isinstance(column, Run) else column)
+        )
+        refuse_empty(run for run in every if run.turn is None)  # a pair may have lost a side
+        comparison = compare(columns, beside, before)
     _show(comparison, json, everything, output)
     return 0
 
@@ -114,7 +126,10 @@ def _measure(both: list[Options], pairs: int, everything: bool, output: Path | N
         from rtstone.stats.comparison.compare import compare
         from rtstone.stats.comparison.systems import in_pairs
 
-        if columns := in_pairs(runs):
+        columns = in_pairs(runs)
+        if not columns and error is None and not interrupt.requested:
+            refuse_empty(runs)
+        if columns:
             with maybe_unread():
                 _show(compare(columns), json, everything, output)
         status = report_error(error)

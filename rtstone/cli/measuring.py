@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -92,7 +92,24 @@ def status_of(interrupt: Interrupt, finished: Finished, target: str = "") -> int
     as_requested = error is None and run.until_stopped
     if interrupt.requested and not as_requested:
         return Interrupted.exit_code
+    if not status and _nothing_in(run):
+        status = Inconclusive.exit_code
     return status if run.requirement is None else _required(run, status)
+
+
+def _nothing_in(run: Run) -> bool:
+    from rtstone.report.parts.words import measured
+
+    return not measured(run)
+
+
+def refuse_empty(runs: Iterable[Run]) -> None:
+    """Raise Inconclusive, with the reason, if nothing was measured in one of these runs."""
+    for run in filter(_nothing_in, runs):
+        from rtstone.report.run.answer import why_nothing
+
+        why = why_nothing(run) or "it has no result."
+        raise Inconclusive(f"nothing was measured in {run.name or run.run_id}: {why}")
 
 
 def _required(run: Run, status: int) -> int:

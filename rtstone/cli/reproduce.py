@@ -10,7 +10,7 @@ import click
 from msgspec import structs
 
 from rtstone.cli import run as running
-from rtstone.cli.measuring import Options, assignments
+from rtstone.cli.measuring import Options, assignments, refuse_empty
 from rtstone.cli.output import OutputFile, print_document, save
 from rtstone.cli.parameters import LOAD, PUBLICATION, RUN, TARGET
 from rtstone.cli.progress import working
@@ -80,6 +80,7 @@ def command(  # noqa: PLR0917
     each target, on which the publication's suite is run.
     """
     from rtstone.explain.live import explanations
+    from rtstone.report.parts.words import measured
     from rtstone.stats.published.layout import layout
     from rtstone.stats.reproduce import reproduce
 
@@ -111,10 +112,13 @@ def command(  # noqa: PLR0917
     documents = [load(directory) for directory in directories]
     request = Options(names=suites, instead=instead, params=params, time=time, yes=yes)
     fresh, errors = _measure(request, targets if documents or targets else (LOCAL,))
+    every = [*documents, *fresh]
+    if not errors and not any(map(measured, every)):
+        refuse_empty(every)
     with working("reproducing"):
         pairs = zip(directories, documents, strict=True) if laid.traced else ()
         traces = [trace for pair in pairs for trace in explanations(*pair)]
-        reproduction = reproduce(source, [*documents, *fresh], before, traces)
+        reproduction = reproduce(source, every, before, traces)
     if json:
         print_document(reproduction.document)
     else:

@@ -65,13 +65,8 @@ def command(run: str, quiet: bool, conditions: bool, worst_case: bool, json: boo
 def print_verdict(run: Run) -> None:
     """Print the verdict of a run."""
     from rtstone.report.parts.console import console
-    from rtstone.report.run.answer import why_nothing
     from rtstone.report.run.brief import verdict_alone
     from rtstone.stats.evaluate import evaluate_run
 
     out = console(sys.stdout)
     out.print(*verdict_alone(evaluate_run(run), out.width), sep="\n")
-    if why := why_nothing(run):
-        from rich.text import Text
-
-        out.print(Text(why))

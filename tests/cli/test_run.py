@@ -25,6 +25,7 @@ from rtstone.results.flags import BY_NAME
 from rtstone.results.received import WARNINGS
 from rtstone.store import atomic
 from rtstone.store.index import find, latest
+from rtstone.store.layout import runs
 from rtstone.store.rundir import RunDirectory, load
 from rtstone.targets import process, qemu
 from rtstone.targets.local import Local
@@ -769,3 +770,18 @@ def test_what_the_agent_says_of_a_case_is_its_reason(fake: Fake, cli: Cli) -> No
     assert (result["status"], result["reason"]) == ("failed", "raw=1 needs a number of samples")
     assert done.document["reason"] is None
     assert "raw=1 needs a number of samples" in done.says
+
+
+def test_a_run_of_which_nothing_was_measured_is_no_success(cli: Cli) -> None:
+    """Its reason is in the first line, whatever was to be done with it."""
+    why = "needs calls of POSIX, which this system does not have"
+    for options in ([], ["-q"]):
+        done = cli("run", "posix.options", "--target", "sim", *options)
+        assert done.status == 3
+        assert done.out.startswith(f"No verdict: nothing was measured, {why}.\n")
+    assert cli("run", "null", "--target", "sim", "-p", "samples=50").status == 0
+    empty = next(path.name for path in runs().iterdir() if "posix.options" in path.name)
+    for command in (["compare", "last", empty], ["reproduce", "dankwardt", empty]):
+        done = cli(*command)
+        assert done.status == 3
+        assert done.says == f"rtstone: nothing was measured in {empty}: {why}."

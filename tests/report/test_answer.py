@@ -117,6 +117,7 @@ def test_why_nothing_was_measured(trial: Run, why: str | None) -> None:
     [
         (instructions(), "No verdict in time: these numbers are counts"),
         (run_with(), "No verdict: nothing was measured."),
+        (run_with(*unsupported("no tracefs")), "No verdict: nothing was measured, no tracefs."),
         (run_with(Result(case=0, bench="x.y", params={}, load="none", status="ok", n=5)),
          "Nothing to judge by a deadline: no task of this run is woken by a timer."),
         (run_with(periodic(0, 1e3), target=Target(name="q", detail={"icount": False})),
@@ -263,7 +264,7 @@ def test_on_a_virtual_machine_the_answer_says_what_came_with_steal() -> None:
     worst = [Worst(value=9.0, index=n, at_s=1.0, steal_ns=n % 4 * 10**7) for n in range(16)]
     evidence = {"steal_near_ns": 44 * 10**7, "steal_watched_ns": 8 * 10**9}
     reply = (
-        "; steal time, which counts in steps of 10 ms, grew around 12 of its 16 worst samples and "
+        ". Steal time, which counts in steps of 10 ms, grew around 12 of its 16 worst samples and "
         "in 5.5% of the time."
     )
     for missed, verdict in ((0, "Fit"), (3, "Not fit")):
@@ -271,11 +272,16 @@ def test_on_a_virtual_machine_the_answer_says_what_came_with_steal() -> None:
         trial = answer(run_with(stolen, conditions={"machine.virtual": True}))
         assert trial.verdict.startswith(verdict) and trial.verdict.endswith(reply)
         bare = answer(run_with(stolen, conditions={"machine.virtual": False}))
-        assert "steal" not in bare.verdict
+        assert "Steal" not in bare.verdict
         assert answer(run_with(stolen, conditions={})).verdict.endswith(reply)  # unknown of ARM
+    idle = [structs.replace(sample, steal_ns=0) for sample in worst]
+    for near, said in ((0, False), (44 * 10**7, True)):  # elsewhere alone: it was not that
+        watched = evidence | {"steal_near_ns": near}
+        trial = answer(run_with(periodic(0, 1.0, worst=idle, evidence=watched), conditions={}))
+        assert ("Steal" in trial.verdict) == said
     unknown = [*worst[1:], structs.replace(worst[0], steal_ns=None)]
     trial = answer(run_with(periodic(0, 1.0, worst=unknown), conditions={"machine.virtual": True}))
-    assert "steal" not in trial.verdict
+    assert "Steal" not in trial.verdict
 
 
 def test_of_counts_there_is_no_worst_case_and_that_is_said_once() -> None:

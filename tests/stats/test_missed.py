@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Sequence
 from functools import partial
@@ -15,6 +16,7 @@ from rich.console import Console
 
 from rtstone.documents.comparison import Comparison, Effect
 from rtstone.documents.run import Result, Run, Turn
+from rtstone.report.comparison.latex import latex
 from rtstone.report.comparison.page import comparison_lines
 from rtstone.report.run.loads import by_load
 from rtstone.results.omitted import Missed, has_room
@@ -348,6 +350,18 @@ def test_the_median_that_few_stalls_decide_is_that_of_the_wake_ups_there_were() 
     assert seen == pytest.approx(5000, rel=0.05)
     assert seen
     assert seen < corrected.p50
+
+
+@pytest.mark.parametrize(("second", "said"), [("lossy", True), ("quiet", False)])
+def test_what_is_printed_says_that_it_includes_what_was_missed(second: str, said: bool) -> None:
+    comparison = compare([QUIET[0], LOSSY[0] if second == "lossy" else QUIET[1]])
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(*comparison_lines(comparison, 200, True), sep="\n")
+    text = console.export_text()
+    assert ("p99.9" in text, " with the missed ones, max " in text) == (True, said)
+    assert ("Verdicts  Percentiles include the missed activations." in text) == said
+    assert ("1 part in 128.  Percentiles include the missed activations." in text) == said
+    assert ("compared. Percentiles include the missed activations}" in latex(comparison)) == said
 
 
 def test_stalls_of_the_noise_floor_decide_percentiles_too() -> None:

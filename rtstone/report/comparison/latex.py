@@ -70,6 +70,7 @@ def _samples(
     grid = Grid("system", heads, list(rows()))
     text = [
         latex_cells.units(row.unit for row, _ in cases),
+        words.with_missed(comparison),
         "No activation was missed." if cells and all(c.missed == 0 for c in cells) else "",
         notes.shared,
     ]

@@ -24,7 +24,7 @@ from rtstone.report.parts.model import Answer
 from rtstone.report.parts.words import Grade
 from rtstone.results import flags
 from rtstone.stats.comparison.effects import LOST
-from rtstone.summary import COLUMNS, LABELS
+from rtstone.summary import COLUMNS, LABELS, PERCENTILES
 from rtstone.units import count, counted, quantity, seconds
 
 _NUMBERS = ("p99", "p999", "max", "missed")  # of the numbers that a sentence rests on
@@ -123,9 +123,12 @@ class Sentences:
         unit = self._comparison.rows[row].unit
         time = "" if cell.section_s is None else f" in {seconds(cell.section_s)}"
         pieces = [f"n {count(cell.n)}{time}"]
-        for name in _NUMBERS:
-            if getattr(cell, name) is not None:
-                pieces.append(f"{COLUMNS.get(name, name)} {number_of(cell, name, unit)}")
+        numbers = [name for name in _NUMBERS if getattr(cell, name) is not None]
+        texts = [f"{COLUMNS.get(name, name)} {number_of(cell, name, unit)}" for name in numbers]
+        tails = sum(name in PERCENTILES for name in numbers)
+        if cell.corrected and tails:
+            texts[:tails] = [f"{' and '.join(texts[:tails])} with the missed ones"]
+        pieces += texts
         if flag := flags.spoilt(cell.flags):
             pieces.append(flag.spoils)
         label = self._comparison.columns[column].label

@@ -97,15 +97,16 @@ def _answers(comparison: Comparison, effects: Sequence[Judged]) -> Iterator[Answ
 
 
 def _verdicts(comparison: Comparison, effects: list[Judged]) -> Section:
-    basis = rules(comparison)
+    basis, caption = rules(comparison), words.with_missed(comparison)
     return Section(
         "compared-verdicts",
         "Verdicts",
         [Special("effects.html", forest(effects, len(comparison.columns)),
-                 partial(_effect_lines, effects, len(comparison.columns) > 2)),
+                 partial(_effect_lines, effects, len(comparison.columns) > 2, caption)),
          Notes([basis] if basis else [])],
         f"Each case beside “{comparison.columns[0].label}”, median and tail apart; the picture has "
-        "their ratio on a logarithmic axis, with its interval. The largest effects come first.",
+        "their ratio on a logarithmic axis, with its interval. The largest effects come first. "
+        f"{caption}".rstrip(),
         short="Verdicts",
         folded=f"{len(effects)} effects, with intervals and reasons",
     )  # fmt: skip
@@ -128,8 +129,6 @@ def _table(comparison: Comparison) -> Section:
         notes.append("-: no p50 of fewer than 20 samples")
     if any(cell.batched for cell in cells):
         notes.append("-: no maximum of a single call where several are timed together")
-    if any(cell.corrected for cell in cells):
-        notes.append("p50 includes the wake-ups that missed activations would have had")
     if any(None in row.cells for row in comparison.rows):
         notes.append(f"{words.NOT_RUN}: no run of that system had the case")
     basis = "Net of the clock's overhead; p50 is known to 1 part in 128."
@@ -138,6 +137,7 @@ def _table(comparison: Comparison) -> Section:
         basis = "Values as the tools reported them."
     elif tools:
         basis += f"  {', '.join(tools)}: values as the tool reported them."
+    basis += f"  {caption}" if (caption := words.with_missed(comparison)) else ""
     return Section(
         "compared-table",
         "Bench by system",
@@ -249,7 +249,9 @@ def _values(comparison: Comparison, entry: Judged) -> str:
     return "" if None in values else " -> ".join(quantity(value, row.unit) for value in values)
 
 
-def _effect_lines(effects: Sequence[Judged], several: bool, width: int) -> Iterator[Text]:
+def _effect_lines(
+    effects: Sequence[Judged], several: bool, caption: str, width: int
+) -> Iterator[Text]:
     """Yield a line for each effect: beside the name of its row if that fits, else below it."""
     table = [
         (e.system if several else "", e.statistic, e.verdict, e.change, e.interval, e.reason)
@@ -263,7 +265,7 @@ def _effect_lines(effects: Sequence[Judged], several: bool, width: int) -> Itera
         padded = [f"{cell:<{w}}" for cell, w in zip(numbers, widths, strict=False) if w]
         texts.append("  ".join([*padded, cells[5]]).rstrip())
     beside = all(first + 2 + len(text) <= width for text in texts)
-    yield Text("Verdicts", style="bold")
+    yield Text.assemble(("Verdicts", "bold"), (f"  {caption}".rstrip(), "dim"))
     last = ""
     for entry, cells, text in zip(effects, table, texts, strict=True):
         style = STYLES[entry.effect.verdict]

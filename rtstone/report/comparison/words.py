@@ -92,6 +92,13 @@ def number_text(value: float | None, unit: str, bucket: float = 0.0) -> str:
     return figure(value, unit, bucket).removesuffix("instr").rstrip()
 
 
+def with_missed(comparison: Comparison) -> str:
+    """Return that numbers include what was missed, empty if none of them does."""
+    cells = (cell for row in comparison.rows for cell in row.cells if cell)
+    corrected = any(cell.corrected for cell in cells)
+    return "Percentiles include the missed activations." if corrected else ""
+
+
 def numbers(comparison: Comparison) -> tuple[str, ...]:
     """Return the names of the numbers of a cell, with missed activations where any are counted."""
     cells = [cell for row in comparison.rows for cell in row.cells if cell]

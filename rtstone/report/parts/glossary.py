@@ -163,23 +163,6 @@ _PHRASES: Mapping[str, Term] = {
         "The utilisation at which a set of tasks first misses a deadline.",
         "reference/measuring.md#hartstone",
     ),
-    "activation": Term(
-        "One release of a periodic task: due once a period, and then in time, late, or missed.",
-        "reference/measuring.md#missed-activations",
-    ),
-    "never": Term(
-        "Of an activation: it was due, and the task was still late with an earlier one, so that it "
-        "never took place: a missed one.",
-        "reference/measuring.md#missed-activations",
-    ),
-    "stalls": Term(
-        "Times in which a task did not run while activations were due: each loses one or more "
-        "in a row. Where misses are judged, stalls are counted, not single activations.",
-        "reference/estimates.md#with-omitted-activations",
-    ),
-    "dropout": Term(
-        "In audio: a period in which the buffer was not filled in time. It is a missed activation.",
-    ),
     "granule": Term("The smallest step of the clock.", "reference/measuring.md#clock"),
     "overhead": Term(
         "What two successive readings of the clock take at least; it is subtracted from every "

@@ -32,7 +32,7 @@ from rtstone.report.parts.words import Grade, lacking_rights
 from rtstone.report.run import sole_bench
 from rtstone.report.run.findings import Finding, Subject, findings, split, subjects_of
 from rtstone.results import flags
-from rtstone.results.steal import with_steal
+from rtstone.results.steal import share_with_steal, with_steal
 from rtstone.stats.evaluate import RunEvaluation
 from rtstone.stats.standouts import largest, long_enough, observed_s
 from rtstone.system.rights import granting, refused
@@ -164,7 +164,8 @@ def _rests(run: Run, wakeups: list[Subject], unfit: int | None) -> str:
 def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, str]:
     run = evaluated.run
     if not words.measured(run):
-        return "bad", "No verdict: nothing was measured."
+        why = why_nothing(run)
+        return "bad", f"No verdict: nothing was measured{f', {why}' if why else '.'}"
     if evaluated.requirement is not None:
         return _required(run, evaluated.requirement)
     if words.counted_units(run):
@@ -186,7 +187,7 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
             at = f" at {period}"
         sentence = (
             f"{head}: {model}{flags.unfit(r.flags, r.n, r.missed)}{at}, "
-            f"{_under(r.load)}{_stolen(run, late)}."
+            f"{_under(r.load)}.{_stolen(run, late)}"
         )
         return "bad", f"{sentence} {_remedy(run, flag)}" if flag else sentence
     if judged and (flag := spoilt(judged)):
@@ -202,7 +203,7 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
     grade, seen = _seen(results)
     return grade, (
         f"Fit for {_period(shortest)}, {model}{seen}: none of "
-        f"{count(sum(r.n for r in results))} activations missed{_stolen(run, worst)}."
+        f"{count(sum(r.n for r in results))} activations missed.{_stolen(run, worst)}"
     )
 
 
@@ -266,7 +267,7 @@ def _required(run: Run, gate: Gate) -> tuple[Grade, str]:
         )
         sentence = (
             f"{latency} not met{how}: {model}{misses_text}{most}, "
-            f"{_under(worst.result.load)}{_stolen(run, worst)}{ended}."
+            f"{_under(worst.result.load)}{ended}.{_stolen(run, worst)}"
         )
         return "bad", f"{sentence} {_remedy(run, flag)}" if flag else sentence
     if gate.verdict != "passed":
@@ -339,9 +340,13 @@ def grants(run: Run) -> str:
 
 
 def _stolen(run: Run, subject: Subject) -> str:
-    """Return what part of the worst samples came with steal, on a virtual machine."""
-    steal = with_steal(subject.result) if run.conditions.get("machine.virtual") is not False else ""
-    return f"; {steal}" if steal else ""
+    """Return what came with steal on a virtual machine, in a sentence; empty if nothing did."""
+    result = subject.result
+    stolen = any(sample.steal_ns for sample in result.worst) or share_with_steal(result)
+    if run.conditions.get("machine.virtual") is False or not stolen:
+        return ""
+    text = with_steal(result)
+    return f" {text[0].upper()}{text[1:]}." if text else ""
 
 
 def _breakdown(run: Run) -> str | None:

@@ -78,8 +78,9 @@ def brief(
     lines: list[Text] = []
     for text in (*verdict(evaluated.run, run_answer), Text(run_answer.rests, style="dim")):
         lines += sentences(text, width)
-    if not measured(evaluated.run):
-        for text in reasons(evaluated.run):
+    why = list(reasons(evaluated.run)) if not measured(evaluated.run) else []
+    if len(why) > 1:  # a single one is in the verdict
+        for text in why:
             lines += sentences(text, width)
     if run_answer.foremost:
         first, *rest = packed(_pieces(run_answer.foremost), width)

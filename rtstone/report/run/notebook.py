@@ -9,6 +9,7 @@ from msgspec import structs
 from rtstone.documents.case_name import result_names
 from rtstone.documents.run import Run
 from rtstone.printable import line
+from rtstone.report.parts.shapes import correction
 from rtstone.report.parts.words import known_as
 from rtstone.report.run.answer import answer
 from rtstone.results.omitted import whole
@@ -38,10 +39,12 @@ def notebook(run: Run) -> str:
         cells.append(_cell(" ".join(r.flags), "left"))
         rows += f"<tr>{''.join(cells)}</tr>"
     rest = f"<p>and {counted(len(pairs) - ROWS, 'result')} more</p>" if len(pairs) > ROWS else ""
+    missed = any(correction(r) for r, _ in pairs[:ROWS])
+    caption = "<caption>Percentiles include the missed activations.</caption>" if missed else ""
     where = f"{run.target.title}, run {known_as(run)}"
     return (
         f"<p><strong>{_text(said.verdict)}</strong><br>{_text(where)}</p>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{rest}"
+        f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{rest}"
     )
 
 
