@@ -20,13 +20,15 @@ from rtstone.report.explanation import page as explanation
 from rtstone.report.growth.page import compose as growth_page
 from rtstone.report.page import compose as compose_page
 from rtstone.report.parts import frame
+from rtstone.report.parts.model import Cell, Grid, Head, Page, Section
+from rtstone.report.parts.model_html import write
 from rtstone.stats.evaluate import evaluate_runs
 from rtstone.stats.growth_changes import growth_changes
 from tests.report.explained import drawn, explained_run, hostile, small
 from tests.report.synthetic import run
 from tests.report.test_growth import OLD_AND_NEW
 from tests.report.test_html import Reader
-from tests.stats.lab import study
+from tests.stats.lab import lab, result, study
 from tests.waiting import soon
 
 CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
@@ -290,6 +292,41 @@ TOUCHING = """
         return texts.slice(1).map(([t, r], i) => [t, r.left - texts[i][1].right]);
     }).filter(([, gap]) => gap < 0)
 """.replace("\n", " ")
+
+
+OUTSIDE = """
+  [...document.querySelectorAll(".broad caption, .broad th, .broad td")]
+    .map(cell => [cell.textContent.trim().slice(0, 20), cell.getBoundingClientRect()])
+    .filter(([, place]) => place.width && (place.right > innerWidth || place.width < 24))
+    .map(([text, place]) => `${text}: ${place.width} wide, to ${place.right}`)
+""".replace("\n", " ")
+
+
+def test_a_table_of_many_systems_is_on_paper_in_groups_of_columns(
+    browser: webdriver.Chrome, tmp_path: Path
+) -> None:
+    """Of a comparison and of a publication: no column is cut off, and none is too small to read."""
+    heads = [Head("here", f"system {n}") for n in range(24)]
+    cells = [Cell(f"{n} 234.5 \xb5s", below="sd 12.3") for n in range(24)]
+    grid = Grid("call", heads, [(Head("", f"sem_wait {n}"), cells) for n in range(3)])
+    systems = [lab(f"system-{n}", [result("null", [5.0 + n] * 30)]) for n in range(8)]
+    files = {
+        "publication.html": write(Page("A page", [Section("t", "A table", [grid])], {})),
+        "compared.html": compose_page(evaluate_runs(systems)),
+    }
+    width(browser, 703)  # of A4 between its margins
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        visit(browser, (tmp_path / name).as_uri())
+        js(browser, "dispatchEvent(new Event('beforeprint'))")
+        assert js(browser, "document.querySelectorAll('.broad td').length") >= 24
+        assert js(browser, OUTSIDE.strip()) == [], name
+        size = "parseFloat(getComputedStyle(document.querySelector('.broad td .num')).fontSize)"
+        assert js(browser, size) > 8, name
+        scale = "document.querySelector('.broad td').getBoundingClientRect().width"
+        assert js(browser, scale) > 60, name
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
 @pytest.mark.parametrize("medium", ["screen", "print"])
