@@ -10,6 +10,8 @@ PLACE = "import:"  # prefix of their target's name
 # Keys in the target's detail: the tool, with its version if known, and the file's name.
 TOOL, FILE = "imported", "file"
 
+NO_LOAD_KNOWN = "unknown"  # the load of imported results: tools do not record it
+
 # Benches of tools whose samples say how late a task woke up.
 WAKE_UPS = frozenset(
     {"cyclictest", "jitterdebugger", "stress-ng.cyclic", "timerlat.thread", "timerlat.user"}

@@ -10,11 +10,20 @@ import msgspec
 
 from rtstone.documents.run import Value
 from rtstone.formats import cyclictest, json_text
-from rtstone.formats.reading import Reading, Series, result
+from rtstone.formats.reading import LOAD, Reading, Series, result
 from rtstone.formats.rt_tests_document import CYCLICTEST, Document, read_document, span
 from rtstone.formats.source import Source
+from rtstone.printable import line
 
 OF_RTSTONE = "(rtstone"  # marks the version in files that rtstone wrote from its own samples
+
+
+OWN = "rtstone"  # what such a file has of each thread, which cyclictest does not write
+
+
+class _Own(msgspec.Struct):
+    interval_ns: int | None
+    load: str
 
 
 class _Thread(msgspec.Struct):
@@ -25,6 +34,7 @@ class _Thread(msgspec.Struct):
     avg: float | None
     cpu: int | None = None
     node: int | None = None
+    rtstone: _Own | None = None
 
 
 class _File(Document, kw_only=True):
@@ -56,12 +66,17 @@ def read(source: Source) -> Reading:
             min=thread.min, max=thread.max, mean=thread.avg,
             approximate=OF_RTSTONE in (file.tests or ""),
         )  # fmt: skip
+        period_ns = options.period_ns(number) if options else None
+        own = thread.rtstone if OF_RTSTONE in (file.tests or "") else None
+        if own and own.interval_ns and own.interval_ns > 0:
+            period_ns = own.interval_ns
         results.append(
             result(
                 source, cyclictest.BENCH.id, series, flags=cyclictest.flags(options),
-                params={} if options is None else {"interval": options.period_ns(number)},
+                params={} if period_ns is None else {"interval": period_ns},
                 evidence=evidence | cyclictest.timing(options, number, thread.cycles),
-                period_ns=options.period_ns(number) if options and options.periodic else None,
+                load=line(own.load) if own and own.load else LOAD,
+                period_ns=period_ns if options is None or options.periodic else None,
             )
         )  # fmt: skip
     duration_s = span(file.start_time, file.end_time)

@@ -17,7 +17,7 @@ from rtstone.documents.imported import tool
 from rtstone.documents.run import Result, Run, Value
 from rtstone.formats import rows
 from rtstone.formats.cyclictest import BENCH
-from rtstone.formats.cyclictest_json import OF_RTSTONE
+from rtstone.formats.cyclictest_json import OF_RTSTONE, OWN
 from rtstone.formats.reading import NS, US
 from rtstone.formats.registry import Written, refused
 from rtstone.formats.rt_tests_document import moment
@@ -102,7 +102,14 @@ def _thread(result: Result, unit: int) -> tuple[Mapping[str, Any], list[str]]:
         "avg": round((result.mean or 0) / unit, 2),
         "cpu": cpus[0] if isinstance(cpus, list) and len(cpus) == 1 else -1,
         "node": -1,
+        OWN: {"interval_ns": _period(result), "load": result.load},
     }, lost
+
+
+def _period(result: Result) -> int | None:
+    """Return the period of a task in ns, None if it is not known."""
+    period = result.params.get("interval" if result.bench == BENCH.id else "period")
+    return period if isinstance(period, int) else None
 
 
 def _exact_ends(result: Result) -> list[tuple[float, int]]:

@@ -15,14 +15,14 @@ from typing import Any, Never
 import msgspec
 
 from rtstone import printable
-from rtstone.documents.imported import FILE, PLACE, TOOL
+from rtstone.documents.imported import FILE, NO_LOAD_KNOWN, PLACE, TOOL
 from rtstone.documents.plan import Case, Plan, run_id
 from rtstone.documents.run import Figure, Result, Run, Target, Value
 from rtstone.formats.source import HIGHEST, Source
 from rtstone.results.pool import percentiles
 from rtstone.wire.records import Bench
 
-LOAD = "unknown"  # the tools do not record the load
+LOAD = NO_LOAD_KNOWN
 US, NS = 1000, 1  # units in ns
 
 

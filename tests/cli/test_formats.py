@@ -3,18 +3,31 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
 import rtstone
+from rtstone.documents.run import Result, Run
 from rtstone.store.layout import runs
 from tests.cli.test_compare import store_run
 from tests.conftest import Cli
 from tests.formats.long import DATA
 from tests.formats.test_export import own
 from tests.report.test_html import Reader
+from tests.stats.runs import run as timed
+
+
+def periodic(name: str, load: str, late: float = 90_000.0) -> Run:
+    """Return a run of a periodic task of 1 ms."""
+    result = Result(
+        case=1, bench="dk.periodic", params={"period": 1_000_000}, load=load, status="ok", n=1000,
+        min=20_000.0, mean=20_070.0, max=late, missed=0,
+        histogram=[(20_000.0, 999), (late, 1)],
+    )  # fmt: skip
+    return timed([result], name)
 
 
 def test_an_imported_run_is_a_run(cli: Cli, tmp_path: Path) -> None:
@@ -235,13 +248,59 @@ def test_refused(cli: Cli, arguments: tuple[str | Path, ...], says: str) -> None
 def test_export(cli: Cli, tmp_path: Path) -> None:
     name = store_run(own())
     done = cli("export", name, "--format", "cyclictest-json", "-o", tmp_path / "a.json")
-    assert (done.status, done.out) == (0, f"{tmp_path / 'a.json'}: 624 B\n")
+    assert (done.status, done.out) == (0, f"{tmp_path / 'a.json'}: 715 B\n")
     assert "not in the file: thread 0: 1 negative samples" in done.err
     assert json.loads((tmp_path / "a.json").read_text())["thread"]["0"]["cycles"] == 102
     assert cli("import", tmp_path / "a.json").status == 0
     assert "did you mean 'csv'" in cli("export", name, "--format", "cvs").says
     assert "cannot write" in cli("export", name, "--format", "csv", "-o", tmp_path / "a/b").says
     assert "empty file name" in cli("export", name, "--format", "csv", "-o", "").says
+
+
+def test_an_export_has_period_and_load_so_that_it_compares_again(cli: Cli, tmp_path: Path) -> None:
+    """With what was measured elsewhere by the same period, under the same load."""
+    files = [tmp_path / "a.json", tmp_path / "b.json"]
+    for number, file in enumerate(files):
+        measured = periodic(f"r{number}", load="heavy", late=90_000.0 + number)
+        done = cli("export", store_run(measured), "--format", "cyclictest-json", "-o", file)
+        assert done.status == 0
+    assert cli("import", *files).status == 0
+    done = cli("compare", "last~1", "last", "--json")
+    assert done.status == 0, done.says
+    (row,) = done.document["rows"]
+    assert (row["params"], row["load"]) == ({"interval": 1_000_000}, "heavy")
+    assert [cell["missed"] for cell in row["cells"]] == [0, 0]
+
+
+def test_an_import_beside_a_run_is_drawn_or_its_statistics_stand_beside_it(
+    cli: Cli, tmp_path: Path
+) -> None:
+    """No suite is at fault: tools measure by procedures of their own."""
+    name = store_run(periodic("mine", load="none"))
+    cli("import", DATA / "cyclictest-2.4-h.txt")
+    done = cli("compare", name, "last")
+    assert done.status == 2 and "suite" not in done.says
+    drawn = re.search(r"`\S*rtstone (plot \S+ \S+)` draws both", done.says)
+    assert drawn, done.says
+    statistics = tmp_path / "statistics.txt"
+    statistics.write_text(
+        "T: 0 ( 1234) P:99 I:1000 C:  10000 Min:      2 Act:    5 Avg:    6 Max:      40\n"
+    )
+    assert cli("import", statistics).status == 0
+    done = cli("compare", name, "last")
+    assert "their worst, beside each other: local, dk.periodic, load none: n 1 000" in done.says
+    assert "; statistics.txt, cyclictest, load unknown: n 10 000, min 2.00 µs" in done.says
+    assert "plot" not in done.says
+
+
+def test_of_an_import_without_a_load_it_is_said_how_to_name_it(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_bytes((DATA / "cyclictest-2.4-h.txt").read_bytes() + b"\n")
+    assert cli("import", DATA / "cyclictest-2.4-h.txt", "--load", "none").status == 0
+    assert cli("import", file).status == 0
+    done = cli("compare", "last~1", "last")
+    assert "no load in common, in cyclictest-2.4-h.txt, a.txt: cyclictest under load" in done.says
+    assert "import FILE --load NAME` names it" in done.says
 
 
 def test_single_samples_of_a_run(cli: Cli, tmp_path: Path) -> None:

@@ -410,7 +410,7 @@ def test_own_samples_as_cyclictest() -> None:
     (result,) = run_of(written.data).results
     assert (result.n, result.overflow, result.max) == (102, 2, 1e12)
     assert result.histogram == [(100, 3), (5000, 90), (123457, 6), (9876544, 1)]
-    assert result.params == {}  # the command line is rtstone's, which has another grammar
+    assert (result.params, result.load) == ({"interval": 10**6}, 'say "\\hi"')
     lost = "\n".join(written.lost)
     for part in (
         "1 negative samples", "fractions of ns", "1 missed", "1 results of rheal.rate",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -12,7 +13,7 @@ from msgspec import structs
 from rtstone.documents.capacity import KIND, named
 from rtstone.documents.case_key import KEEPING, MEASURING, hashable, may_be, measured_apart
 from rtstone.documents.comparison import Cell, Comparison, Difference, Row
-from rtstone.documents.imported import bucket_ns
+from rtstone.documents.imported import NO_LOAD_KNOWN, bucket_ns, tool
 from rtstone.documents.run import GRAVITY, NO_REASON, Result, Run, Value
 from rtstone.errors import UsageError
 from rtstone.results.omitted import whole
@@ -31,7 +32,8 @@ from rtstone.stats.comparison.judgement import Content, Judge
 from rtstone.stats.comparison.main_case import main_cases, wakeups
 from rtstone.stats.comparison.scatter import Past, scatter
 from rtstone.stats.comparison.systems import System, session, systems
-from rtstone.summary import COLUMNS
+from rtstone.summary import COLUMNS, LABELS
+from rtstone.units import count, quantity
 from rtstone.wire.records import Bench
 
 
@@ -137,12 +139,60 @@ def _apart(table: _Table, apart: Sequence[System]) -> str:
     for row in table.rows:
         columns[row.bench] |= {place for place, cell in enumerate(row.cells) if cell}
     both = [bench for bench, places in columns.items() if len(places) > 1]
+    foreign = any(tool(system.first) for system in apart)
+    if not both and foreign:
+        return _foreign(apart)
     if not both:
         return f"no bench in common, in {_list(apart)}; measure the same suite on each"
+    if foreign and (loads := _loads_apart(apart, both[0])):
+        return f"no load in common, in {_list(apart)}: {both[0]} {loads}"
     return (
         f"no case in common, in {_list(apart)}: parameters, series or loads of {both[0]} differ; "
         "measure the same on each"
     )
+
+
+def _foreign(apart: Sequence[System]) -> str:
+    """Return what to do with numbers of two tools: draw both, or read the worst beside each other.
+
+    Procedures of tools differ, so that no verdict is made of a difference.
+    """
+    worst = [
+        max((r for r in s.first.results if r.n), key=lambda r: r.max or 0.0, default=None)
+        for s in apart
+    ]
+    benches = " and ".join(dict.fromkeys(r.bench for r in worst if r))
+    text = f"no bench in common, in {_list(apart)}: tools measure by procedures of their own"
+    if all(r and r.histogram for r in worst):
+        runs = " ".join(shlex.quote(system.first.name or system.first.run_id) for system in apart)
+        return f"{text} ({benches}); `rtstone plot {runs}` draws both"
+    numbers = [
+        f"{system.label}, {r.bench}, load {r.load}: {_numbers(r)}" if r else f"{system.label}: none"
+        for system, r in zip(apart, worst, strict=True)
+    ]
+    return f"{text}; their worst, beside each other: {'; '.join(numbers)}"
+
+
+def _numbers(result: Result) -> str:
+    statistics = {label: getattr(result, name) for name, label in LABELS.items()}
+    pieces = [
+        f"{label} {quantity(v, result.unit)}" for label, v in statistics.items() if v is not None
+    ]
+    return ", ".join([f"n {count(result.n)}", *pieces])
+
+
+def _loads_apart(apart: Sequence[System], bench: str) -> str:
+    """Return which loads systems have of a bench, if one is not known, and what to do about it."""
+    loads = {
+        system.label: list(dict.fromkeys(
+            r.load for run in system.runs for r in run.results if r.bench == bench
+        ))
+        for system in apart
+    }  # fmt: skip
+    if not any(NO_LOAD_KNOWN in names for names in loads.values()):
+        return ""
+    texts = [f"{' and '.join(names)} on {label}" for label, names in loads.items() if names]
+    return f"under load {', '.join(texts)}; `rtstone import FILE --load NAME` names it"
 
 
 def _list(columns: Iterable[System]) -> str:
