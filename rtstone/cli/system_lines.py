@@ -97,7 +97,7 @@ def _basis(lines: Sequence[Line], cpus: frozenset[int], target: str) -> Iterator
 
 def _briefly(lines: Sequence[Line], width: int, room: int) -> Iterator[Text]:
     """Yield a row for each line that there is room for, and how to see the others."""
-    how = "`rtstone doctor --problems` says what to do, `rtstone doctor --all` shows all lines"
+    how = "`rtstone doctor --problems` says what to do, with --all every line is shown"
     hint = _wrapped(typed(how), width, "")
     title = 2  # rows, as has what follows
     fitting = lines[: max(0, room - title - len(hint) - 2)]

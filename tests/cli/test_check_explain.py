@@ -55,7 +55,7 @@ def test_the_worst_sample_of_what_failed_is_explained_and_kept(
     assert status == 1
     assert questions == [(runs() / name, late(RUN), "worst", "median")]
     assert WHY in out.splitlines()
-    assert out.splitlines()[-1].startswith("- failed: 4 checks, 1 failed")
+    assert out.splitlines()[0].startswith("- failed: 4 checks, 1 failed")
     (explanation,) = explanations(runs() / name, name).explanations
     assert explanation.sentence == SENTENCE
 

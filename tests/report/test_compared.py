@@ -70,9 +70,11 @@ def test_in_a_narrow_terminal_loads_stand_below_their_case(runs: list[Run]) -> N
     assert [rows[at + 1].split()[0], rows[at + 2].split()[0]] == ["none", "exit"]
 
 
-def test_what_the_numbers_are_is_said_before_them(runs: list[Run]) -> None:
+def test_what_the_numbers_are_is_said_between_the_answer_and_the_table(runs: list[Run]) -> None:
     text = shown(runs, 120)
-    assert text.startswith("Counted in instructions of an emulated machine, not in time")
+    said = text.index("Counted in instructions of an emulated machine, not in time")
+    assert text.startswith("linux-6.1 differs most from freertos-a64 in ")
+    assert said < text.index("linux-6.1-rt: 3 runs, seeds 1, 2, 3")
     assert "linux-6.1-rt: 3 runs, seeds 1, 2, 3" in text
     assert "also different: other compiler flags" in text
     assert "care" not in text

@@ -421,5 +421,6 @@ def test_the_width_of_labels_takes_few_trials(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_count_has_no_fraction() -> None:
     assert figure(19.0, "options") == "19 options"
-    assert figure(1.5, "options per s") == "1.50 options per s"
+    assert figure(2.0, "options per s") == "2.00 options per s"
+    assert figure(2.0, "per s") == "2.00 per s"
     assert (figure(19.0, "ns"), figure(19.0, "%")) == ("19.0 ns", "19.0 %")

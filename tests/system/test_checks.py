@@ -707,7 +707,7 @@ def test_the_first_screen_is_the_answer(tmp_path: Path) -> None:
         left = len(warned) - brief
         assert (f"{left} more warning" in " ".join(rows)) == bool(left)
         assert not [row for row in rows if row.startswith(("+", "=", "-"))]
-        assert "`rtstone doctor --all` shows all lines" in " ".join(rows)
+        assert "with --all every line is shown" in " ".join(rows)
 
 
 def test_who_else_measures_is_on_the_first_screen(tmp_path: Path) -> None:

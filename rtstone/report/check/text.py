@@ -31,11 +31,12 @@ _INDEPENDENT = (
 
 
 def gate_lines(gate: Gate, tables: Sequence[Bench]) -> Iterator[Text]:
-    """Yield the checks, those that need attention first, and the summary last.
+    """Yield the summary, then the checks, those that need attention first.
 
     ``tables``: of the benches of the run that was checked.
     """
     names = check_names(gate, tables)
+    yield Text(f"{SIGNS[gate.verdict]} {gate_summary(gate)}", STYLES[gate.verdict])
     yield from (Text(f"note: {remark}", "yellow") for remark in _remarks(gate))
     for check in gate.ordered:
         head = Text(f"{SIGNS[check.verdict]} {check.verdict:{_LONGEST}}  ", STYLES[check.verdict])
@@ -43,7 +44,6 @@ def gate_lines(gate: Gate, tables: Sequence[Bench]) -> Iterator[Text]:
         text = f"{name}: {observed(check)}, {allowed(check)}{reason(check)}"
         yield head.append(text, "default not bold")
     yield from (Text(text) for text in causes(gate, names))
-    yield Text(f"{SIGNS[gate.verdict]} {gate_summary(gate)}", STYLES[gate.verdict])
 
 
 def causes(gate: Gate, names: Mapping[CaseKey, CaseName]) -> list[str]:

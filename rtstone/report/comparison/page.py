@@ -163,14 +163,14 @@ def comparison_lines(
     """
     page = compared(comparison)
     everything = everything or len(comparison.rows) <= FEW
-    if page.lead:
-        yield from sentences(Text(page.lead, "bold"), width, "    ")
     for answer in page.answers:
         style = ANSWERS.get(answer.grade, "")
         yield from sentences(Text(answer.text, style), width, "    ")
         for note in answer.notes:
             yield from sentences(Text(f"  {note}", "dim"), width, "      ")
         yield from block_lines(answer.blocks, width)
+    if page.lead:
+        yield from sentences(Text(page.lead, "bold"), width, "    ")
     for remark in page.remarks:
         text = remark.text if isinstance(remark, Command) else remark
         yield from sentences(Text(text, "bold yellow"), width, "    ")

@@ -63,8 +63,9 @@ def figure(value: float | None, unit: str = "ns", bucket: float = 0.0) -> str:
         return "-"
     if value == 0 and bucket:
         return f"<{trimmed(bucket, unit)}"
-    if unit not in {"", "%", *UNITS} and value == round(value):
-        return trimmed(value, unit)  # a count
+    counts = unit not in {"", "%", *UNITS} and "per " not in unit
+    if counts and value == round(value):
+        return trimmed(value, unit)
     return quantity(value, unit) if unit else plain(value)
 
 
