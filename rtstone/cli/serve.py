@@ -43,8 +43,9 @@ DATABASE = click.option(
 @DATABASE
 @click.option(
     "--read", "reading", type=click.Choice(["open", "token"]),
-    help="Who may read: everybody who reaches it, or those with a token.  Default on loopback: "
-    "open.  Pushing always takes a token.",
+    help="Who may read: everybody who reaches it, all projects, or those with a token, its "
+    "project.  Default on loopback: open, to every user of this machine.  Pushing always takes a "
+    "token.",
 )  # fmt: skip
 @click.option(
     "--verify", is_flag=True, help="Only check that the index agrees with the run directories."
@@ -83,7 +84,7 @@ def command(
 
             def steps(done: int, total: int) -> None:
                 if not done:
-                    line.echo("making a year of runs for the demonstration, in about half a minute")
+                    line.echo("making a year of runs for the demonstration; 10 to 30 s")
                 line.steps(done, total)
 
             import_module("rtstone.server.demo").fill(tables, Places(server.store), steps)
@@ -154,7 +155,7 @@ def _reconcile(server: Settings, verify: bool, rebuild: bool) -> int:
 
 
 def _serve(server: Settings) -> None:
-    """Print where, how much and who may read; serve until it is ended, closed to other users.
+    """Print where it is, what of and for whom; serve until it is ended, closed to other users.
 
     Raises UsageError for a store that others can enter, where who may read needs a token.
     """
@@ -178,8 +179,44 @@ def _serve(server: Settings) -> None:
     folders = [places.runs(name) for name in projects if places.runs(name).is_dir()]
     names = [path.name for folder in folders for path in folder.iterdir()]
     number = sum(bool(RUN_ID.fullmatch(name)) for name in names)
-    who = "everybody" if server.reading == "open" else "who has a token"
     many = f"{counted(number, 'run')} in {counted(len(projects), 'project')}"
-    say(f"{server.base}/  {many}; {who} may read, who has a token may push")
+    for text in (f"{server.base}/  {many}", f"  store  {server.store}", *_for_whom(server)):
+        say(text)
     sys.stderr.flush()
     serve(server, listener)
+
+
+def _for_whom(server: Settings) -> Iterator[str]:
+    """Yield the lines that say who may read and push, and how."""
+    import sqlalchemy as sql
+
+    from rtstone.server.settings import configured, is_loopback
+
+    here = is_loopback(server.host) and server.url is None
+    if server.reading == "token":
+        yield "  read   with a token, the project that it is for"
+    else:
+        reach = "every user of this machine" if here else "everybody who reaches this address"
+        yield f"  read   {reach}, all projects; --read token asks for a token"
+    words = ["rtstone", "token", "new", "ci", "--scope", "push"]
+    own = _is_own(server.store)
+    words += [] if own else ["--store", str(server.store)]
+    if server.database and server.database != configured(server.store).database:
+        words += ["--database", sql.make_url(server.database).render_as_string()]
+    make = shlex.join(words)
+    # The runs of the store that this machine measures into are there already, as those of main.
+    url = f"{server.base}/p/{'team' if own else 'main'}"
+    if here:
+        yield "  push   with a token; one that is made, and the last run, on this machine:"
+        yield f"export RTSTONE_TOKEN=$({make}); rtstone push {url} last"
+    else:
+        yield "  push   with a token; this makes one, for RTSTONE_TOKEN where runs are pushed:"
+        yield make
+        yield f"         then, there: rtstone push {url} last"
+
+
+def _is_own(store: Path) -> bool:
+    """Return whether a store is the one that `rtstone run` has here."""
+    with suppress(UsageError):  # a service may have no home
+        return store == home(None)
+    return False
