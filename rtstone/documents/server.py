@@ -110,7 +110,10 @@ class TargetState(msgspec.Struct, frozen=True, kw_only=True):
 
     ``usual_gap_s``: the median of the times between its runs.  ``silent_s``: for how long it has
     not reported although it usually does, None if it is not late.  ``main``: None if none of its
-    latest runs has a valid result with samples.
+    latest runs has a valid result with samples.  ``judged``: the run of ``main``, or
+    the latest one if its verdict is worse.  ``analysed``: of its series that
+    with the most runs beyond the number that it takes to find a change, ``needed``; both are None
+    before its runs are analysed.
     """
 
     name: str
@@ -120,6 +123,14 @@ class TargetState(msgspec.Struct, frozen=True, kw_only=True):
     silent_s: float | None
     worse: int
     main: MainCase | None = None
+    judged: ListedRun
+    analysed: int | None = None
+    needed: int | None = None
+
+    @property
+    def lacking(self) -> bool:
+        """Whether it has too few runs for a change to be found."""
+        return self.analysed is None or self.needed is None or self.analysed < self.needed
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
@@ -216,7 +227,8 @@ class SeriesList(msgspec.Struct, frozen=True, kw_only=True):
     """The series of a target, first those that are worse than they were, by how much.
 
     ``changes``: by key, changes for the worse of all its time.  ``worse``: by key, the largest
-    change for the worse after which none for the better has come.
+    change for the worse after which none for the better has come.  ``lacking``: by key of those
+    with too few runs for a change to be found, how many were analysed, and how many it takes.
     """
 
     schema: str = "rtstone.server-series-list/1"
@@ -225,6 +237,7 @@ class SeriesList(msgspec.Struct, frozen=True, kw_only=True):
     series: list[SeriesHead]
     changes: dict[str, int]
     worse: dict[str, Seen] = {}
+    lacking: dict[str, tuple[int, int]] = {}
 
 
 class Search(msgspec.Struct, frozen=True, kw_only=True):

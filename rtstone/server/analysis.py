@@ -149,6 +149,7 @@ def _write(
 
     ``entry``: the row of the series.
     """
+    _adopt_former(connection, entry)
     mine = sql.and_(changes.c.project == entry.project, changes.c.key == entry.key)
     query = sql.select(*(changes.c[name] for name in ("id", "metric", "at_run", "begun", "verdict",
                                                       "found", "notified")))  # fmt: skip
@@ -166,7 +167,10 @@ def _write(
     rows = []
     for trend in trends:
         document = msgspec.json.encode(trend).decode()
-        analysis = {"series": entry.id, "metric": trend.metric, "made": now, "document": document}
+        analysis = {
+            "series": entry.id, "metric": trend.metric, "made": now, "runs": trend.runs,
+            "least": trend.least, "document": document,
+        }  # fmt: skip
         connection.execute(sql.insert(analyses).values(**analysis))
         for place, change in enumerate(trend.changes):
             row = _change(trend, place, change)
@@ -180,6 +184,21 @@ def _write(
             })  # fmt: skip
     if rows:
         connection.execute(sql.insert(changes), rows)
+
+
+def _adopt_former(connection: Connection, entry: sql.Row[Any]) -> None:
+    """Give a series the changes under its former key, unless they came with another target's run.
+
+    They were announced, and those before the runs that are analysed are nowhere else.
+    """
+    if entry.former is None:
+        return
+    others = sql.select(runs.c.run_id).where(
+        runs.c.project == entry.project, runs.c.series_target != entry.target
+    )
+    mine = changes.c.project == entry.project, changes.c.key == entry.former
+    update = sql.update(changes).where(*mine, changes.c.at_run.not_in(others))
+    connection.execute(update.values(key=entry.key))
 
 
 def _same(loose: list[Any], row: dict[str, Any], window: _Window) -> Any:

@@ -17,7 +17,7 @@ from sqlalchemy.engine import Connection
 from rtstone.documents.case_name import case_names
 from rtstone.documents.observation import observed
 from rtstone.documents.plan import NONE
-from rtstone.documents.run import Run
+from rtstone.documents.run import LOCAL, Run
 from rtstone.report.run.answer import answer
 from rtstone.results.omitted import whole
 from rtstone.server.database import one_writer, pairs, unless_there
@@ -128,12 +128,15 @@ def series_row(line: Line) -> dict[str, Any]:
     params = msgspec.json.encode(line.params, order="sorted").decode()
     conditions = msgspec.json.encode(dict(key.identity), order="sorted").decode()
     case = key.case
-    parts = (key.target, conditions, case.bench, params, case.series, case.load, key.unit)
+    measured = line.runs[0][0].run.target
+    local = measured.name == LOCAL and not measured.called
+    parts = (conditions, case.bench, params, case.series, case.load, key.unit)
     tables = [table for observation in line.runs[0] if (table := observation.table)]
     (name,) = case_names([(case.bench, line.params, case.series, case.load)], tables, NONE)
     load = "" if name.usual else f"load={case.load}"
     return {
-        "key": hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16],
+        "key": _hash(key.target, *parts),
+        "former": _hash(LOCAL, *parts) if local else None,
         "target": key.target[:_LONGEST],
         "identity": conditions,
         "bench": case.bench[:100],
@@ -145,6 +148,10 @@ def series_row(line: Line) -> dict[str, Any]:
         # Part of a document, which keeps its spelling.
         "label": " ".join(filter(None, (name.within_bench, load))),
     }
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
 # ---- writing ------------------------------------------------------------------------------------

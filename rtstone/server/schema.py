@@ -188,13 +188,15 @@ tags = Table(
 )  # fmt: skip
 
 # A case on a target, as rtstone.stats.trend.series separates them.  ``key``: a hash of
-# what identifies it, so that its address stays.  ``label``: its parameters that are no defaults,
-# its series and its load, in words.
+# what identifies it, so that its address stays; ``former``: that of a local target before targets
+# had the name of their machine.  ``label``: its parameters that are no defaults, its series and
+# its load, in words.
 series = Table(
     "series", metadata,
     Column("id", _Id, primary_key=True),
     Column("project", _Id, _reference("projects"), nullable=False),
     Column("key", String(16), nullable=False),
+    Column("former", String(16)),
     Column("target", String(400), nullable=False),
     Column("identity", Text, nullable=False),
     Column("bench", String(100), nullable=False),
@@ -205,6 +207,7 @@ series = Table(
     Column("exact", Boolean, nullable=False),
     Column("label", Text, nullable=False),
     UniqueConstraint("project", "key"),
+    Index(None, "project", "former"),
     Index(None, "project", "target", "bench"),
 )  # fmt: skip
 
@@ -239,12 +242,15 @@ targets = Table(
     Column("claimed", Float),
 )  # fmt: skip
 
-# The newest runs of a series as a rtstone.documents.trend.Series, for each metric.
+# The newest runs of a series as a rtstone.documents.trend.Series, for each metric.  ``runs``,
+# ``least``: as it has them.
 analyses = Table(
     "analyses", metadata,
     Column("series", _Id, _reference("series"), primary_key=True),
     Column("metric", String(8), primary_key=True),
     Column("made", Float, nullable=False),
+    Column("runs", Integer, nullable=False),
+    Column("least", Integer, nullable=False),
     Column("document", Text, nullable=False),
 )  # fmt: skip
 

@@ -17,7 +17,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from rtstone.errors import StoreError, UsageError
 from rtstone.server.schema import CACHE, changes, metadata, versions
 
-_CONTENT = 2  # raised whenever other values are written into the same columns of the cache
+_CONTENT = 3  # raised whenever other values are written into the same columns of the cache
 _REVISION = "0001"  # the only one of the databases that alembic made: version 0
 
 

@@ -23,6 +23,7 @@ from rtstone.server.reconcile import rebuild, reconcile
 from rtstone.server.schema import SERIES_OF_CHANGE, analyses, changes, series, targets
 from rtstone.server.settings import Settings
 from rtstone.server.upgrade import make_cache
+from rtstone.stats.trend import series as trends
 from rtstone.stats.trend.changepoints import fewest_runs
 from rtstone.store.layout import RUN
 from tests.server.conftest import BEGUN, DAY, Copied, counts
@@ -98,6 +99,32 @@ def test_a_step_of_a_machine_is_found_beside_its_scatter(
         assert row["verdict"] == "worse"
         assert row["size"] == pytest.approx(1.4, rel=0.05)
         assert abs((row["begun"] - BEGUN) / DAY - 25) <= 1
+
+
+def test_changes_of_a_local_target_stay_announced_when_it_gets_the_name_of_its_machine(
+    database: Database, copied: Copied, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = np.random.default_rng(4)
+    for n in range(40):
+        level = 1.0 if n < 25 else 1.4
+        machine(copied(f"20261101-{n:02}", day=n, scale=level * chance.normal(1.0, 0.02)))
+    with monkeypatch.context() as patch:
+        patch.setattr(trends, "_placed", lambda run: run.target.name)
+        analysed(database, places)
+    before = all_changes(database)
+    assert before
+    with database.writing() as connection:
+        assert connection.execute(sql.select(targets.c.name)).scalars().all() == ["local"]
+        connection.execute(sql.update(changes).values(notified=7.0))
+        make_cache(connection)
+    analysed(database, places)
+    with database.reading() as connection:
+        assert connection.execute(sql.select(targets.c.name)).scalars().all() == ["local (m)"]
+    after = all_changes(database)
+    same = ("bench", "metric", "at_run", "found")
+    assert [[row[n] for n in same] for row in after] == [[row[n] for n in same] for row in before]
+    assert {row["notified"] for row in after} == {7.0}
+    assert {row["key"] for row in after}.isdisjoint(row["key"] for row in before)
 
 
 def machine(path: Path) -> None:

@@ -24,6 +24,7 @@ from rtstone.results.pool import percentiles
 from rtstone.server import answers
 from rtstone.server.analysis import analyse_next
 from rtstone.server.answers import metrics, webhooks
+from rtstone.server.answers.badge import _GREEN
 from rtstone.server.database import Database
 from rtstone.server.pages import queries
 from rtstone.server.projects import Places
@@ -143,6 +144,20 @@ def test_lost_activations_are_told_by_page_feed_badge_and_json(
     assert [entry["p50"] == 5e8 for entry in view["points"]] == [False] * 5 + [True] * 3
     badge = served.client.get(f"/p/main/badge/{key(served)}.svg?metric=missed").text
     assert "worse since" in badge
+
+
+def test_a_badge_is_green_only_where_a_change_could_be_found(
+    served: Served, copied: Copied
+) -> None:
+    copied("r-0", day=NOW - 2)
+    served.settled()
+    (target,) = served.client.get("/p/main/overview.json").json()["targets"]
+    address = f"/p/main/badge/{target['main']['series']['key']}.svg"
+    assert _GREEN not in served.client.get(address).text
+    copied("r-1", day=NOW - 1)
+    served.settled()
+    assert _GREEN in served.client.get(address).text
+    assert _GREEN not in served.client.get(f"{address}?metric=max").text  # is not followed
 
 
 def test_names_are_no_markup_in_feed_and_badge(served: Served, copied: Copied) -> None:

@@ -7,13 +7,15 @@ import re
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from time import time
+from urllib.parse import quote
 
 import msgspec
 import pytest
 from msgspec import structs
 
 from rtstone.documents.campaign import CampaignState, Counts
-from rtstone.documents.run import Result, Run
+from rtstone.documents.observation import observed
+from rtstone.documents.run import Result, Run, Value
 from rtstone.documents.server import (
     Latencies,
     Overview,
@@ -23,10 +25,13 @@ from rtstone.documents.server import (
     SeriesView,
 )
 from rtstone.server.background import Background
+from rtstone.server.indexing import series_row
 from rtstone.server.pages import queries
 from rtstone.server.pages.overview import curve
 from rtstone.server.projects import Places
 from rtstone.server.settings import Settings
+from rtstone.stats.trend import series as trends
+from rtstone.store.layout import RUN
 from tests.server.conftest import BEGUN, DAY, Copied, scaled
 from tests.server.serving import Served, serving
 from tests.stats.lossy import lossy, quiet
@@ -201,8 +206,142 @@ def test_a_targets_number_is_of_its_wake_up_under_its_worst_load(
     assert [value for _, value in main.recent] == month
     shown = page(served, "/p/main/")
     assert "dk.periodic, load heavy" in shown.text
-    assert "max of 4 runs in 30 days" in shown.text
+    assert re.search(r"max of the last 30 days: .* to .*, 4 runs", shown.text)
     assert "svg" in shown.names
+
+
+def local(host: str, machine: str | None = None, **facts: Value) -> Callable[[Run], Run]:
+    """Return what makes a run one of the local target of a host."""
+
+    def change(run: Run) -> Run:
+        run = changed(under_load(3 if host == "lossy" else 0), machine=host)(run)
+        target = structs.replace(run.target, name="local", called=None,
+                                 detail={"machine": machine} if machine else {})  # fmt: skip
+        return structs.replace(run, target=target, conditions={"machine.host": host, **facts})
+
+    return change
+
+
+def test_local_targets_are_those_of_their_machines(served: Served, copied: Copied) -> None:
+    machines = [("pi", "aaaa0001", 1.0), ("pi", "bbbb0002", 7.0), ("lossy", None, 3.0)]
+    for n in range(4):
+        for host, machine, scale in machines:
+            release: dict[str, Value] = {"kernel.release": f"6.{n}"}
+            copied(f"{host}-{machine}-{n}", day=NOW - 4 + n, scale=scale,
+                   edit=local(host, machine, **release))  # fmt: skip
+    served.settled()
+    states = {target.name: target for target in overview(served).targets}
+    assert set(states) == {"pi: local (aaaa)", "pi: local (bbbb)", "lossy: local"}
+    assert {target.runs for target in states.values()} == {4}
+    mains = {name: state.main for name, state in states.items()}
+    assert {name: main.run_id for name, main in mains.items() if main} == {
+        "pi: local (aaaa)": "pi-aaaa0001-3", "pi: local (bbbb)": "pi-bbbb0002-3",
+        "lossy: local": "lossy-None-3",
+    }  # fmt: skip
+    assert all(state.judged == state.last for state in states.values())
+    slow, fast = mains["pi: local (bbbb)"], mains["pi: local (aaaa)"]
+    assert slow and fast
+    assert (slow.max or 0.0) == pytest.approx(7 * (fast.max or 0.0))
+    for name, state in states.items():
+        assert state.main
+        listed = page(served, f"/p/main/series?target={quote(name)}")
+        assert f"/p/main/series/{state.main.series.key}" in listed.links
+
+
+def test_an_address_of_before_targets_were_named_by_their_machine_leads_to_the_series(
+    served: Served, copied: Copied, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = msgspec.json.decode((copied("a", edit=local("pi", "m1")) / RUN).read_bytes(), type=Run)
+    with monkeypatch.context() as patch:
+        patch.setattr(trends, "_placed", lambda run: run.target.name)
+        (line,) = (
+            line for line in trends.lines(list(observed(run)))
+            if (line.key.case.bench, line.key.case.load) == ("dk.periodic", "heavy")
+        )  # fmt: skip
+        before = series_row(line)
+    assert before["target"] == "local"
+    served.settled()
+    answer = served.client.get(f"/p/main/series/{before['key']}.json")
+    head = msgspec.json.decode(answer.content, type=SeriesView).series
+    assert (head.target, head.load) == ("pi: local (m1)", "heavy")
+    assert head.key != before["key"]
+    badge = served.client.get(f"/p/main/badge/{before['key']}.svg")
+    assert badge.status_code == 200
+
+
+def test_the_verdict_is_of_the_run_with_the_number_unless_the_latest_is_worse(
+    served: Served, copied: Copied
+) -> None:
+    def without_wake_ups(run: Run) -> Run:
+        return changed(lambda r: [r] if r.bench == "sched.yield" else [], machine="board")(run)
+
+    copied("a-0", day=NOW - 3, edit=changed(under_load(3), machine="board"))
+    copied("a-1", day=NOW - 2, edit=without_wake_ups)
+    served.settled()
+    (target,) = overview(served).targets
+    assert target.main
+    assert (target.last.run_id, target.last.grade) == ("a-1", "info")
+    assert target.main.run_id == target.judged.run_id == "a-0"
+    text = page(served, "/p/main/").text
+    assert "Nothing to judge" not in text
+    assert f"{target.judged.verdict[:20]}" in text
+    assert "no valid result" not in text
+    copied("a-2", day=NOW - 1, edit=changed(under_load(30), machine="board"))
+    served.settled()
+    assert overview(served).targets[0].judged.run_id == "a-2"
+    copied("a-3", day=NOW - 0.5, edit=changed(lambda _: [], machine="board"))
+    copied("b-0", day=NOW - 2, edit=changed(under_load(1), machine="a-better-one"))
+    served.settled()
+    board, _ = overview(served).targets  # that does not answer any more is worst
+    assert (board.name, board.judged.run_id, board.last.run_id) == ("board", "a-2", "a-3")
+    shown = page(served, "/p/main/")
+    assert "The latest run has no valid result:" in shown.text
+    assert "/p/main/runs/a-3" in shown.links
+
+
+def test_of_too_few_runs_nothing_is_said_to_be_no_worse(served: Served, copied: Copied) -> None:
+    for n in range(3):
+        copied(f"a-{n}", day=NOW - 0.9 + n / 100, edit=changed(under_load(0), machine="board"))
+    served.settled()
+    (board,) = overview(served).targets
+    assert (board.analysed, board.lacking) == (3, True)
+    assert (board.needed or 0) > 3
+    shown = page(served, "/p/main/")
+    assert "Too few runs to say whether anything got worse, on 1 target." in shown.text
+    assert "Nothing got worse" not in shown.text
+    assert f"board: 3 runs of a case, of {board.needed} that it takes" in shown.text
+    assert f"too few runs: 3 of {board.needed}" in shown.text
+    assert f"too few runs: 3 of {board.needed}" in page(served, "/p/main/series?target=board").text
+    assert board.main
+    key = board.main.series.key
+    assert (
+        f"Too few runs to find a change: 3; it takes {board.needed}."
+        in page(served, f"/p/main/series/{key}").text
+    )
+    for address in ("", f"series/{key}"):
+        assert "answer-box grade-good" not in served.client.get(f"/p/main/{address}").text
+    copied("m-0", day=NOW - 2)
+    copied("m-1", day=NOW - 1)
+    served.settled()
+    text = page(served, "/p/main/").text
+    assert "Nothing got worse in 30 days, on 1 of 2 targets; too few runs to say of 1." in text
+    for n in range(3, board.needed or 0):
+        copied(f"a-{n}", day=NOW - 0.9 + n / 100, edit=changed(under_load(0), machine="board"))
+    served.settled()
+    assert "Nothing got worse in 30 days, on 2 targets." in page(served, "/p/main/").text
+    assert "answer-box grade-good" in served.client.get("/p/main/").text
+    assert f"{(board.needed or 0) + 2} runs" in page(served, "/p/main/").text
+
+
+def test_one_is_no_plural(served: Served, copied: Copied) -> None:
+    copied("a", day=NOW - 1, edit=changed(under_load(0), machine="board"))
+    served.settled()
+    (board,) = overview(served).targets
+    assert board.main
+    for address in ("", "latencies", f"series/{board.main.series.key}", "series?target=board"):
+        assert not re.search(
+            r"\b1 (runs|targets|results)\b", page(served, f"/p/main/{address}").text
+        )
 
 
 def test_silent_targets_stand_first_and_then_the_worst(served: Served, copied: Copied) -> None:

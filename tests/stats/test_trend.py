@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 from rtstone.documents.observation import Observation
-from rtstone.documents.run import Distribution, Figure, Result, Target
+from rtstone.documents.run import Distribution, Figure, Result, Target, Value
 from rtstone.documents.trend import Trend
 from rtstone.report.trend.page import trend_lines
 from rtstone.report.trend.text import summary
@@ -228,6 +228,30 @@ def test_targets_loads_parameters_and_units_are_series_and_kernels_are_not() -> 
         ),
     ]
     assert [series.runs for series in followed(observations).series] == [3, 1, 1, 1, 1, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("host", "machine", "called", "name"),
+    [
+        ("bench-3", None, None, "bench-3: local"),
+        ("bench-3", "3f2a9c", None, "bench-3: local (3f2a)"),
+        ("(none)", "3f2a9c", None, "local (3f2a)"),
+        (None, None, None, "local"),
+        ("bench-3", "3f2a9c", "the board", "the board"),
+    ],
+)
+def test_what_is_local_is_so_to_its_machine_whatever_its_kernel(
+    host: str | None, machine: str | None, called: str | None, name: str
+) -> None:
+    detail: dict[str, Value] = {"machine": machine} if machine else {}
+    target = Target(name="local", detail=detail, called=called)
+    observations = [
+        observation(n, result(1.0), target=target,
+                    conditions={"machine.host": host, "kernel.release": f"6.{n}"})
+        for n in range(3)
+    ]  # fmt: skip
+    (series,) = followed(observations, "p50").series
+    assert (series.target, series.runs) == (name, 3)
 
 
 def test_measuring_parameters_that_a_run_varies_are_series() -> None:

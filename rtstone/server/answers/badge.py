@@ -1,4 +1,8 @@
-"""A badge of a series: its latest value, and whether it got worse."""
+"""A badge of a series: its latest value, and whether it got worse.
+
+It is green only where that is known: changes of p99.9 and the maximum are not sought, and with too
+few runs none can be found.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +38,8 @@ def badge(request: Request) -> Response:
         says, colour = "unknown", _GREY
     elif standing.worse_since:
         says, colour = f"{says}, worse since {standing.worse_since[:10]}", _RED
+    elif not standing.followed:
+        colour = _GREY
     left, right = (round(_LETTER * len(text)) + _PAD for text in (name, says))
     name, says = escape(name), escape(says)
     svg = (

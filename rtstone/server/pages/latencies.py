@@ -50,8 +50,8 @@ def latencies(request: Request) -> Response:
     return page(
         "server/latencies.html", site(project, "latencies"),
         {key: data for chart in charts for key, data in chart.drawings.items()},
-        state=listing, drawings=charts, rows=[_row(project, each) for each in drawn],
-        says=_verdict(listing),
+        state=listing, total=counted(listing.total, "target"), drawings=charts,
+        rows=[_row(project, each) for each in drawn], says=_verdict(listing),
     )  # fmt: skip
 
 
@@ -98,10 +98,12 @@ def _verdict(listing: Latencies) -> str:
     if len(ordered) < 2:
         return f"{counted(len(listing.targets), 'target')} of {listing.total} with samples."
     best, worst = ordered[0], ordered[-1]
+    models = len(ordered) < len(listing.targets)
+    where = f" of {counted(len(ordered), 'machine')}" if models else ""
     least, most = (quantity(case.max or 0.0, case.series.unit) for case in (best, worst))
     return (
-        f"Of the newest runs, that on {worst.series.target} has the largest maximum, {most}; that "
-        f"on {best.series.target} the smallest, {least}."
+        f"Of the newest runs{where}, that on {worst.series.target} has the largest maximum, "
+        f"{most}; that on {best.series.target} the smallest, {least}."
     )
 
 

@@ -51,16 +51,26 @@ def overview(request: Request) -> Response:
     if wants_json(request):
         return document(state)
     silent = [target for target in state.targets if target.silent_s is not None]
-    grade = "bad" if events else "note" if silent else "good"
+    lacking = [target for target in state.targets if target.lacking]
+    grade = "bad" if events else "note" if silent else "info" if lacking else "good"
     basis = []
     if silent:
         names = ", ".join(target.name for target in silent[:5])
         rest = f" and {len(silent) - 5} more" if len(silent) > 5 else ""
         basis.append(f"Silent for more than {queries.LATE:g} times their usual gap: {names}{rest}.")
+    for target in lacking[:_NAMED]:
+        if target.needed is not None:
+            basis.append(
+                f"{target.name}: {counted(target.analysed or 0, 'run')} of a case, of "
+                f"{target.needed} that it takes to find a change."
+            )
+    if len(lacking) > _NAMED:
+        basis.append(f"{len(lacking) - _NAMED} more have too few runs.")
     if state.pending:
         basis.append(f"Runs of {counted(state.pending, 'target')} are still being analysed.")
     return page(
         "server/overview.html", site(project), state=state, basis=basis,
+        total=counted(state.runs, "run"),
         grade=grade if state.targets else "info", says=_verdict(state, events, silent),
         events=[_event(project, *pair) for pair in zip(events, sides, strict=True)],
         targets=[_target(project, target) for target in state.targets],
@@ -85,11 +95,26 @@ def _verdict(state: Overview, events: Sequence[_Event], silent: Sequence[TargetS
         return "Nothing has been measured yet."
     total = counted(len(state.targets), "target")
     if not events:
-        return f"Nothing got worse in {state.days} days, on {total}{_silent(silent)}."
+        return f"{_nothing(state, total)}{_silent(silent)}."
     names = [event[0].series.target for event in events]
     where = dict.fromkeys(names)
     which = ", ".join(list(where)[:_NAMED]) + (" and others" if len(where) > _NAMED else "")
     return f"{len(where)} of {total} got worse in {state.days} days: {which}{_silent(silent)}."
+
+
+def _nothing(state: Overview, total: str) -> str:
+    """Return that nothing got worse, of those targets of which that can be said."""
+    lacking = [target for target in state.targets if target.lacking]
+    if not lacking:
+        return f"Nothing got worse in {state.days} days, on {total}"
+    if any(target.needed is None for target in lacking):
+        return f"Nothing got worse in {state.days} days so far: runs are still being analysed"
+    if len(lacking) == len(state.targets):
+        return f"Too few runs to say whether anything got worse, on {total}"
+    return (
+        f"Nothing got worse in {state.days} days, on {len(state.targets) - len(lacking)} of "
+        f"{total}; too few runs to say of {len(lacking)}"
+    )
 
 
 def _silent(silent: Sequence[TargetState]) -> str:
@@ -159,17 +184,26 @@ def _target(project: str, target: TargetState) -> dict[str, Any]:
     return {
         "name": target.name,
         "link": target_link(project, target.name),
-        "grade": target.last.grade,
-        "mark": MARKS[target.last.grade],
-        "verdict": target.last.verdict,
-        "run": f"/p/{project}/runs/{quote(target.last.run_id)}",
-        "when": target.last.created,
-        "runs": target.runs,
+        "grade": target.judged.grade,
+        "mark": MARKS[target.judged.grade],
+        "verdict": target.judged.verdict,
+        "run": f"/p/{project}/runs/{quote(target.judged.run_id)}",
+        "when": target.judged.created,
+        "last": target.last.created,
+        "failed": ""
+        if target.last.ok or target.last == target.judged
+        else f"/p/{project}/runs/{quote(target.last.run_id)}",
         "worse": target.worse,
+        "lacking": too_few(target.analysed or 0, target.needed) if target.lacking else "",
         "silent": "" if target.silent_s is None else f"silent for {span(target.silent_s)}",
         "usual": usual,
         "main": _main(project, target.main) if target.main else None,
     }
+
+
+def too_few(runs: int, needed: int | None) -> str:
+    """Return that with so many runs no change can be found; ``needed``: None if not analysed."""
+    return "" if needed is None else f"too few runs: {runs} of {needed}"
 
 
 def _main(project: str, case: MainCase) -> dict[str, Any]:
@@ -178,8 +212,9 @@ def _main(project: str, case: MainCase) -> dict[str, Any]:
     values = [value for _, value in case.recent]
     course = [(queries.seconds(created), value) for created, value in case.recent]
     spread = "" if not values else (
-        f"{LABELS[case.metric]} of {counted(len(values), 'run')} in {queries.DAYS} days: "
-        f"{quantity(min(values), unit)} to {quantity(max(values), unit)}"
+        f"{LABELS[case.metric]} of the last {queries.DAYS} days: "
+        f"{quantity(min(values), unit)} to {quantity(max(values), unit)}, "
+        f"{counted(len(values), 'run')}"
     )  # fmt: skip
     return {
         "title": case.series.title,

@@ -113,10 +113,16 @@ def _head(row: Any) -> SeriesHead:
 
 
 def _series(connection: Connection, name: str, key: str) -> Any:
-    """Return the row of a series: its number and its head.  Raises HTTPException 404."""
+    """Return the row of a series: its number and its head.  Raises HTTPException 404.
+
+    A former key still leads to it, as badges and gates have its address.
+    """
     project = project_id(connection, name)
     row = connection.execute(
-        sql.select(series.c.id, *_SERIES).where(series.c.project == project, series.c.key == key)
+        sql.select(series.c.id, *_SERIES)
+        .where(series.c.project == project, sql.or_(series.c.key == key, series.c.former == key))
+        .order_by(series.c.key != key, series.c.id)
+        .limit(1)
     ).first()
     if row is None:
         raise HTTPException(404, f"no series '{key}', in project {name}")
@@ -176,6 +182,8 @@ def overview(connection: Connection, name: str) -> Overview:
     )
     rows = connection.execute(query).all()
     main = _main_cases(connection, name, since)
+    judged = _verdicts(connection, project, [case.run_id for case in main.values()])
+    analysed = _analysed(connection, project)
 
     def silent(row: Any) -> float | None:
         gap, since = row.usual_gap, now - row.last_begun
@@ -190,6 +198,9 @@ def overview(connection: Connection, name: str) -> Overview:
             silent_s=silent(row),
             worse=worse.get(row.name, 0),
             main=main.get(row.name),
+            judged=_judged(_run(row), main.get(row.name), judged),
+            analysed=analysed.get(row.name, (None, None))[0],
+            needed=analysed.get(row.name, (None, None))[1],
         )
         for row in rows
     ]
@@ -202,12 +213,51 @@ def overview(connection: Connection, name: str) -> Overview:
     )  # fmt: skip
 
 
+def _verdicts(connection: Connection, project: int, ids: Sequence[str]) -> dict[str, ListedRun]:
+    """Return runs by their ids."""
+    listed: dict[str, ListedRun] = {}
+    for begin in range(0, len(ids), _PARAMETERS):
+        mine = runs.c.project == project, runs.c.run_id.in_(ids[begin : begin + _PARAMETERS])
+        query = sql.select(*_RUN).where(*mine)
+        listed |= {row.run_id: _run(row) for row in connection.execute(query)}
+    return listed
+
+
+def _judged(last: ListedRun, main: MainCase | None, others: dict[str, ListedRun]) -> ListedRun:
+    """Return the run whose verdict a target has: its last one, or that of its main case.
+
+    The last one may be of other benches, which have no deadline: beside missed activations "nothing
+    to judge" is no verdict.
+    """
+    measured = others.get(main.run_id) if main else None
+    if measured is None:
+        return last
+    graver = WORST_FIRST.index(last.grade) < WORST_FIRST.index(measured.grade)
+    return last if last.grade != "info" and graver else measured
+
+
+def _analysed(connection: Connection, project: int) -> dict[str, tuple[int, int]]:
+    """Return by target how many runs its best known series has, and how many it takes to judge."""
+    query = (
+        sql.select(series.c.target, analyses.c.runs, analyses.c.least)
+        .join(analyses, analyses.c.series == series.c.id)
+        .where(series.c.project == project)
+        .distinct()
+    )
+    by_target: dict[str, tuple[int, int]] = {}
+    for target, number, least in connection.execute(query):
+        had = by_target.get(target)
+        if had is None or number - least > had[0] - had[1]:
+            by_target[target] = number, least
+    return by_target
+
+
 def _rank(target: TargetState) -> tuple[Any, ...]:
     """Return a key that sorts targets: first those that are silent, the longest, then the worst."""
     lost = _lost(target.main) if target.main else 0.0
-    fit = target.last.grade not in {"bad", "note"}
-    grade = "good" if fit else target.last.grade  # no verdict is no worse than a good one
-    rank = WORST_FIRST.index(grade)
+    fit = target.judged.grade not in {"bad", "note"}
+    grade = "good" if fit else target.judged.grade  # no verdict is no worse than a good one
+    rank = WORST_FIRST.index(grade if target.last.ok else "bad")
     return -(target.silent_s or 0.0), rank, -lost, -target.worse, target.name
 
 
@@ -317,12 +367,17 @@ def unannounced(connection: Connection, name: str) -> list[Unannounced]:
 
 
 class Standing(NamedTuple):
-    """The state of a series.  ``worse_since``: since when it is worse, None if it is not."""
+    """The state of a series.
+
+    ``worse_since``: since when it is worse, None if it is not.  ``followed``: its changes of this
+    metric are sought, and it has runs enough for one to be found.
+    """
 
     title: str
     unit: str
     latest: float | None
     worse_since: str | None
+    followed: bool
 
 
 def standing(connection: Connection, name: str, key: str, metric: str) -> Standing:
@@ -345,7 +400,13 @@ def standing(connection: Connection, name: str, key: str, metric: str) -> Standi
         .order_by(changes.c.begun.desc())
         .limit(1)
     ).first()
+    analysed = connection.execute(
+        sql.select(analyses.c.runs, analyses.c.least).where(
+            analyses.c.series == row.id, analyses.c.metric == metric
+        )
+    ).first()
     return Standing(
+        followed=analysed is not None and analysed.runs >= analysed.least,
         title=_head(row).title, unit="activations" if metric == "missed" else row.unit,
         latest=connection.execute(newest).scalar(),
         worse_since=iso_time(last.begun) if last and last.verdict == "worse" else None,
@@ -428,9 +489,18 @@ def series_list(connection: Connection, name: str, target: str) -> SeriesList:
     )
     worse = standing_worse(connection, mine)
     heads.sort(key=lambda head: -growth(worse[head.key]) if head.key in worse else 0.0)
-    return SeriesList(
-        project=name, target=target, series=heads, changes=pairs(connection, counted), worse=worse
+    most = sql.func.max(analyses.c.runs)
+    analysed = (
+        sql.select(series.c.key, most, analyses.c.least)
+        .join(analyses, analyses.c.series == series.c.id)
+        .where(mine)
+        .group_by(series.c.key, analyses.c.least)
+        .having(most < analyses.c.least)
     )
+    return SeriesList(
+        project=name, target=target, series=heads, changes=pairs(connection, counted), worse=worse,
+        lacking={key: (had, least) for key, had, least in connection.execute(analysed)},
+    )  # fmt: skip
 
 
 def standing_worse(connection: Connection, mine: Any) -> dict[str, Seen]:

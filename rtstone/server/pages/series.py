@@ -19,7 +19,7 @@ from rtstone.report.trend.text import metric as named
 from rtstone.report.trend.text import switch, value
 from rtstone.server.analysis import WINDOW
 from rtstone.server.pages import queries
-from rtstone.server.pages.overview import LABELS, size, target_link
+from rtstone.server.pages.overview import LABELS, size, target_link, too_few
 from rtstone.server.pages.site import document, page, project_of, site, wants_json
 from rtstone.units import counted
 
@@ -49,6 +49,7 @@ def target_series(request: Request) -> Response:
     return page(
         "server/series-list.html", site(project), listing=listing, identities=identities,
         worse=worse,
+        lacking={key: too_few(*numbers) for key, numbers in listing.lacking.items()},
     )  # fmt: skip
 
 
@@ -66,7 +67,8 @@ def series(request: Request) -> Response:
     ]
     charts = {chart.key: chart.data for part in sections for chart in part.drawn}
     last = [trend.changes[-1].effect.verdict for trend in shown if trend.changes]
-    grade = "bad" if "worse" in last else "good" if shown else "info"
+    known = [trend for trend in shown if trend.runs >= trend.least]
+    grade = "bad" if "worse" in last else "good" if known else "info"
     basis = [f"Under load {view.series.load}; {counted(view.of, 'result')}."]
     if shown and view.series.exact:
         basis.append("Its runs repeat exactly: any difference is a change of the system.")
@@ -82,11 +84,17 @@ def series(request: Request) -> Response:
     charts |= everything.drawings if everything else {}
     return page(
         "server/series.html", site(project), charts, view=view, title=view.series.title,
-        series=sections, window=min(WINDOW, max((trend.runs for trend in shown), default=0)),
+        series=sections, window=_window(shown),
         earlier=earlier, everything=everything, newest=view.points[: -_LISTED - 1 : -1],
         grade=grade, says=_verdict(shown), basis=basis,
         target_link=target_link(project, view.series.target),
     )  # fmt: skip
+
+
+def _window(shown: Sequence[Series]) -> str:
+    """Return how many runs were analysed, as a heading."""
+    runs = min(WINDOW, max((trend.runs for trend in shown), default=0))
+    return "The newest run" if runs == 1 else f"The newest {counted(runs, 'run')}"
 
 
 def _verdict(shown: Sequence[Series]) -> str:

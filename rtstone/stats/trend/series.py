@@ -11,7 +11,7 @@ from typing import NamedTuple
 from rtstone.documents.breakdown import breakdown
 from rtstone.documents.case_key import ANOTHER_RUN, CaseKey, case_key, measured_apart, without
 from rtstone.documents.observation import Observation
-from rtstone.documents.run import BREAKDOWN, Distribution, Result, Run, Value, as_text
+from rtstone.documents.run import BREAKDOWN, LOCAL, Distribution, Result, Run, Value, as_text
 from rtstone.documents.trend import By, Metric
 from rtstone.results.omitted import whole
 from rtstone.results.pool import pooled
@@ -29,6 +29,8 @@ _COMMIT = re.compile(r"-g([0-9a-f]{7,40})\b")  # as the kernel's build writes it
 _LAB = ("board", "preempt", SEED, "icount", "beside", "beside_load", "device")
 _RHEALSTONE = {number.bench.id for number in NUMBERS}
 _COMPONENTS = "components"  # figure of Rhealstone's numbers
+_UNNAMED = "(none)"  # the host name of a kernel that nobody gave one
+_DIGITS = 4  # of a machine's id that tell it from others of its name
 
 
 class Key(NamedTuple):
@@ -143,7 +145,8 @@ def lines(observations: Sequence[Observation], *, figures: bool = True) -> list[
 def identity(run: Run) -> tuple[str, tuple[tuple[str, str], ...]]:
     """Return the name of a target, and what distinguishes it from others.
 
-    The kernel does not, nor its command line: a trend is to show what these change.
+    The kernel does not, nor its command line: a trend is to show what these change.  What is local
+    has the name of its machine, as each machine has a local target.
     """
     detail = run.target.detail
     if emulated(run):
@@ -157,8 +160,20 @@ def identity(run: Run) -> tuple[str, tuple[tuple[str, str], ...]]:
             "machine": detail.get("machine") or run.conditions.get("machine.host"),
             "CPU": run.conditions.get("cpu.model"),
         }
-        name = run.target.called or run.target.name
+        name = run.target.called or _placed(run)
     return name, tuple((fact, str(value)) for fact, value in facts.items() if value is not None)
+
+
+def _placed(run: Run) -> str:
+    """Return the address of a target, that of a local one with its host and the host's id.
+
+    Hosts that were installed from one image have one name.
+    """
+    if run.target.name != LOCAL:
+        return run.target.name
+    host, machine = run.conditions.get("machine.host"), run.target.detail.get("machine")
+    name = f"{host}: {LOCAL}" if host and host != _UNNAMED else LOCAL
+    return f"{name} ({str(machine)[:_DIGITS]})" if machine else name
 
 
 def label(run: Run, by: By) -> str | None:
