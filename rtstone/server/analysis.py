@@ -193,11 +193,11 @@ def _adopt_former(connection: Connection, entry: sql.Row[Any]) -> None:
     """
     if entry.former is None:
         return
-    others = sql.select(runs.c.run_id).where(
+    elsewhere = sql.select(runs.c.run_id).where(
         runs.c.project == entry.project, runs.c.series_target != entry.target
     )
     mine = changes.c.project == entry.project, changes.c.key == entry.former
-    update = sql.update(changes).where(*mine, changes.c.at_run.not_in(others))
+    update = sql.update(changes).where(*mine, changes.c.at_run.not_in(elsewhere))
     connection.execute(update.values(key=entry.key))
 
 

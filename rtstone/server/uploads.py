@@ -44,6 +44,7 @@ from rtstone.store.layout import LARGEST, PLAN, UNREADABLE, regular
 MANIFEST_LARGEST = 256 << 10  # bytes
 CAMPAIGN_LARGEST = 8 << 20
 _STEP = 1 << 20  # bytes that are written at a time
+_AHEAD_S = 86_400.0  # by which the clock of another machine may be ahead of the server's
 _YIELD_S = 2.0  # within which a request that is ended has written what it has
 _CAMPAIGN = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}", re.ASCII)
 _T = TypeVar("_T")
@@ -193,6 +194,11 @@ def _take_in(state: State, project: str, held: Appending, manifest: Manifest) ->
     with held.unpacked(manifest) as staged:
         entry: IndexEntry = state.parser.parse(staged, manifest.unpacked, state.settings.limits.run)
         entry.row["arrived"] = time()
+        if entry.row["begun"] > time() + _AHEAD_S:
+            raise UsageError(
+                f"it begins at {entry.row['created']}, which is to come, and would be the newest "
+                "until then; set the clock of the machine that started it, and measure again"
+            )
         try:
             number = _next_arrival(database, places, project)
             fresh = take_in(staged, number, places.runs(project))

@@ -248,6 +248,33 @@ def test_local_targets_are_those_of_their_machines(served: Served, copied: Copie
         assert f"/p/main/series/{state.main.series.key}" in listed.links
 
 
+def test_a_row_is_of_one_machine_where_several_have_one_name(
+    served: Served, copied: Copied
+) -> None:
+    """As of two people who call their boards the same."""
+
+    def named(machine: str, missed: int) -> Callable[[Run], Run]:
+        def change(run: Run) -> Run:
+            run = changed(under_load(missed), machine="board")(run)
+            target = structs.replace(run.target, detail={"machine": machine})
+            return structs.replace(run, target=target)
+
+        return change
+
+    for n in range(4):
+        copied(f"lossy-{n}", day=NOW - 4 + n, edit=named("m1", 9))
+        copied(f"fit-{n}", day=NOW - 3.9 + n, edit=named("m2", 0))
+    served.settled()
+    (board,) = overview(served).targets
+    assert board.main
+    assert (board.main.run_id, board.main.missed, board.judged.run_id) == ("fit-3", 0, "fit-3")
+    assert {run[:10] for run, _ in board.main.recent} == {
+        page_of[:10] for page_of in (
+            served.client.get(f"/p/main/runs/fit-{n}/run.json").json()["created"] for n in range(4)
+        )
+    }  # fmt: skip
+
+
 def test_an_address_of_before_targets_were_named_by_their_machine_leads_to_the_series(
     served: Served, copied: Copied, monkeypatch: pytest.MonkeyPatch
 ) -> None:

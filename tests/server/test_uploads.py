@@ -8,6 +8,7 @@ import os
 import random
 import zlib
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from rtstone.server.settings import Settings
 from rtstone.server.settings_file import Limits
 from rtstone.store.layout import PLAN, RUN
 from tests.server.conftest import Template, counts
+from tests.server.pushing import files_of, send, upload
 from tests.server.serving import Served, serving
 
 API = "/api/v1/p/main"
@@ -259,6 +261,19 @@ def _folder(path: Path, number: int) -> Path:
     folder = path / str(number)
     folder.mkdir()
     return folder
+
+
+@pytest.mark.parametrize(("hours", "status"), [(-1, 201), (23, 201), (25, 422), (8_000_000, 422)])
+def test_a_run_of_a_time_to_come_is_refused(
+    served: Served, template: Template, hours: int, status: int
+) -> None:
+    created = (datetime.now(UTC) + timedelta(hours=hours)).isoformat()
+    parcel = upload("ahead", files_of(template, "ahead", created=created))
+    answer = send(served.client, served.bearer("push"), parcel)
+    assert answer.status_code == status
+    assert ("set the clock" in answer.text) is (status == 422)
+    stored = served.client.get("/p/main/runs/ahead/run.json").status_code == 200
+    assert stored is (status == 201)
 
 
 def test_mutated_uploads_are_refused_or_stored_as_their_wire_says(

@@ -223,13 +223,13 @@ def _verdicts(connection: Connection, project: int, ids: Sequence[str]) -> dict[
     return listed
 
 
-def _judged(last: ListedRun, main: MainCase | None, others: dict[str, ListedRun]) -> ListedRun:
+def _judged(last: ListedRun, main: MainCase | None, listed: dict[str, ListedRun]) -> ListedRun:
     """Return the run whose verdict a target has: its last one, or that of its main case.
 
     The last one may be of other benches, which have no deadline: beside missed activations "nothing
     to judge" is no verdict.
     """
-    measured = others.get(main.run_id) if main else None
+    measured = listed.get(main.run_id) if main else None
     if measured is None:
         return last
     graver = WORST_FIRST.index(last.grade) < WORST_FIRST.index(measured.grade)
@@ -274,7 +274,9 @@ def _main_cases(connection: Connection, name: str, since: float) -> dict[str, Ma
         if row.max is not None:
             by_target.setdefault(row.target, []).append(row)
     chosen: dict[str, Any] = {}
-    for target, rows in by_target.items():
+    for target, latest in by_target.items():
+        newest = max(latest, key=lambda row: seconds(row.created))
+        rows = [row for row in latest if row.identity == newest.identity]  # of one machine
         periodic = [row for row in rows if row.bench == PERIODIC]
         timed = periodic or [row for row in rows if row.missed is not None] or rows
         chosen[target] = max(timed, key=lambda row: (_lost(row), row.p999 or row.max, row.max))

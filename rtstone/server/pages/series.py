@@ -67,8 +67,8 @@ def series(request: Request) -> Response:
     ]
     charts = {chart.key: chart.data for part in sections for chart in part.drawn}
     last = [trend.changes[-1].effect.verdict for trend in shown if trend.changes]
-    known = [trend for trend in shown if trend.runs >= trend.least]
-    grade = "bad" if "worse" in last else "good" if known else "info"
+    enough = [trend for trend in shown if trend.runs >= trend.least]
+    grade = "bad" if "worse" in last else "good" if enough else "info"
     basis = [f"Under load {view.series.load}; {counted(view.of, 'result')}."]
     if shown and view.series.exact:
         basis.append("Its runs repeat exactly: any difference is a change of the system.")
