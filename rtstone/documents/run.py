@@ -7,6 +7,7 @@ changes ``SCHEMA``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from itertools import pairwise
@@ -50,6 +51,10 @@ SINGLE_CALLS = "single"  # the series of operations, taken one by one, that anot
 HARTSTONE = "hart."  # what its benches begin with
 BREAKDOWN = "breakdown utilisation"  # figure of an experiment; see documents/breakdown.py
 UNREACHED = "no breakdown up to"  # instead of it, where no step missed a deadline
+
+
+# Of a kernel that nobody gave a name, and of a container: the begin of its id, new at each start.
+_UNNAMED = re.compile(r"\(none\)|[0-9a-f]{12}")
 
 
 def as_text(value: object) -> str | None:
@@ -508,6 +513,12 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     def interrupted(self) -> bool:
         """Return whether it is incomplete only because it was interrupted."""
         return self.status != "complete" and (self.reason or "").startswith(INTERRUPTED)
+
+    @property
+    def host(self) -> str | None:
+        """The host name of its machine, None of one that nobody gave a name."""
+        name = as_text(self.conditions.get("machine.host"))
+        return None if name is None or _UNNAMED.fullmatch(name) else name
 
     @property
     def until_stopped(self) -> bool:

@@ -367,6 +367,7 @@ def test_the_first_chart_is_the_distribution_of_the_worst_wakeup(full: Run, page
         ({"machine.host": "bench-3"}, None, "bench-3: local"),
         ({"machine.host": "bench-3", "cpu.model": "Ryzen"}, "tuned", "tuned, bench-3: Ryzen"),
         ({"machine.host": "(none)"}, None, "local"),
+        ({"machine.host": "d3adb33f0a1b"}, None, "local"),
         ({}, "tuned", "tuned: local"),
     ],
 )

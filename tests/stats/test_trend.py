@@ -237,6 +237,7 @@ def test_targets_loads_parameters_and_units_are_series_and_kernels_are_not() -> 
         ("bench-3", "3f2a9c", None, "bench-3: local (3f2a)"),
         ("(none)", "3f2a9c", None, "local (3f2a)"),
         (None, None, None, "local"),
+        ("d3adb33f0a1b", None, None, "local"),  # a container's, another one at each start
         ("bench-3", "3f2a9c", "the board", "the board"),
     ],
 )

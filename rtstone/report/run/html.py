@@ -71,8 +71,6 @@ OVERLAYS = 6  # cases on several CPUs or under several loads that are not folded
 
 # Conditions shown at the top of the page.
 CPU, MACHINE, VIRTUAL = "cpu.model", "machine.product", "machine.virtual"
-HOST = "machine.host"
-_UNNAMED = "(none)"  # of a kernel that nobody gave a name
 
 
 def families(page: Page, trace_rows: int, forms: Forms) -> list[Family]:
@@ -188,8 +186,7 @@ def title(run: Run) -> str:
     """Return what was measured, in a line, after the name of the run and that of the machine."""
     parts = [part for part in (words.system(run), condition(run, CPU)) if part]
     measured = " on ".join(parts) or run.target.title
-    host = condition(run, HOST)
-    names = [name for name in (run.name, host) if name and name != _UNNAMED]
+    names = [name for name in (run.name, run.host) if name]
     return f"{', '.join(names)}: {measured}" if names else measured
 
 

@@ -29,7 +29,6 @@ _COMMIT = re.compile(r"-g([0-9a-f]{7,40})\b")  # as the kernel's build writes it
 _LAB = ("board", "preempt", SEED, "icount", "beside", "beside_load", "device")
 _RHEALSTONE = {number.bench.id for number in NUMBERS}
 _COMPONENTS = "components"  # figure of Rhealstone's numbers
-_UNNAMED = "(none)"  # the host name of a kernel that nobody gave one
 _DIGITS = 4  # of a machine's id that tell it from others of its name
 
 
@@ -171,8 +170,8 @@ def _placed(run: Run) -> str:
     """
     if run.target.name != LOCAL:
         return run.target.name
-    host, machine = run.conditions.get("machine.host"), run.target.detail.get("machine")
-    name = f"{host}: {LOCAL}" if host and host != _UNNAMED else LOCAL
+    machine = run.target.detail.get("machine")
+    name = f"{run.host}: {LOCAL}" if run.host else LOCAL
     return f"{name} ({str(machine)[:_DIGITS]})" if machine else name
 
 
