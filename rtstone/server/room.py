@@ -79,7 +79,11 @@ def make_room(places: Places, project: str, token: str, coming: int, largest: in
     none of them is idle.
     """
     arriving = uploads(places, project)
-    own = [upload for upload in arriving if upload.token == token]
+    own = [  # of a token of all projects in each of them
+        upload for name in places.projects() for upload in uploads(places, name)
+        if upload.token == token
+    ]  # fmt: skip
+    own.sort(key=lambda upload: upload.latest)
     gone = _ended(
         own, coming, OF_TOKEN, LARGEST_OF_TOKEN * largest, idle=time(), whose="of this token"
     )

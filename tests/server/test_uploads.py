@@ -146,6 +146,18 @@ def test_uploads_that_were_left_keep_nobody_out(
     assert first.all(packed).status_code == 201
 
 
+def test_a_token_of_all_projects_has_no_more_room_by_naming_more_of_them(
+    served: Served, packed: Packed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "OF_TOKEN", 3)
+    sender = Sender(served)
+    for n in range(6):
+        declared = manifest(packed) | {"run_id": f"a-{n}"}
+        assert sender.begin(declared, f"/api/v1/p/team-{n}").status_code == 201
+    left = [list((served.places.runs(f"team-{n}") / ARRIVING).iterdir()) for n in range(6)]
+    assert [len(uploads) for uploads in left] == [0, 0, 0, 1, 1, 1]
+
+
 def test_uploads_are_counted_in_bytes_too(
     served: Served, packed: Packed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
