@@ -12,9 +12,9 @@ $(ENGINE): $(ENGINE_SOURCE) $(ENGINE_HEADER) rtstone/build.mk | check-tools
 	gcc $(ENGINE_FLAGS) -O2 -g -fPIC -fvisibility=hidden -shared $(ENGINE_SOURCE) -o $@
 
 # For QEMU up to 8, and since 9.1; it finds its own functions in the emulator that loads it.
-PLUGIN_SOURCE := $(addprefix rtstone/explain/,plugin.c sections.c delays.c \
+PLUGIN_SOURCE := $(addprefix rtstone/explain/,plugin.c sections.c delays.c tally.c \
 	masks_x86.c masks_riscv.c)
-PLUGIN_HEADER := $(addprefix rtstone/explain/,plugin.h sections.h delays.h masks.h)
+PLUGIN_HEADER := $(addprefix rtstone/explain/,plugin.h sections.h delays.h tally.h masks.h)
 
 $(PLUGINS): rtstone/_engine/qemu-plugin-%.so: $(PLUGIN_SOURCE) $(PLUGIN_HEADER) rtstone/build.mk | check-tools
 	@mkdir -p $(dir $@)

@@ -38,6 +38,7 @@ class Options(Request, frozen=True, kw_only=True):
     resume: str | None = None
     icount: str | None = None
     wait: bool = False
+    sections: bool = False
     push: str | None = None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,10 +26,11 @@ from rtstone.cli.parameters import FILE, LOAD, RUN, SUITE_OR_BENCH, TARGET
 from rtstone.cli.progress import working
 from rtstone.cli.pushing import PUSH, destination, push_after
 from rtstone.cli.show import print_verdict
-from rtstone.cli.streams import maybe_unread
+from rtstone.cli.streams import maybe_unread, say
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import BY_LIMIT, LOCAL, QEMU
-from rtstone.errors import Interrupted, TargetError, UsageError
+from rtstone.documents.sections import SectionsOfRun, defects
+from rtstone.errors import Inconclusive, Interrupted, StoreError, TargetError, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.measure.start import Finished, resume, start
 from rtstone.store.index import find as find_run
@@ -36,6 +38,7 @@ from rtstone.store.index import latest
 from rtstone.store.layout import holds_run, run_name
 from rtstone.store.rundir import RunDirectory
 from rtstone.targets import find as find_target
+from rtstone.targets.base import Target
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -99,6 +102,11 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
     help="End the run with the first sample above this, as `cyclictest -b` does; what led to it is "
     "kept with --trace worst, and explained at once.  Without --limit it is also what you require.",
 )  # fmt: skip
+@click.option(
+    "--sections", is_flag=True,
+    help="Of a run on an emulated board, record every section in which nothing could preempt, with "
+    "the bound that follows from them, as `rtstone sections` does; the run stays the same.",
+)  # fmt: skip
 @click.option("--cpus", metavar="LIST", help="CPUs to measure on, such as 0-2,4, or all.")
 @click.option(
     "--name", metavar="NAME",
@@ -155,7 +163,13 @@ def _measure(each: list[Options], interrupt: Interrupt) -> tuple[int, list[RunDi
 
         return measure_all(each, interrupt)
     (options,) = each
-    finished = (carry_out if options.resume is None else _resume)(options, interrupt)
+    sections: list[SectionsOfRun] = []
+    if options.resume is not None:
+        finished = _resume(options, interrupt)
+    elif options.sections:
+        finished, sections = _watched(options, interrupt)
+    else:
+        finished = carry_out(options, interrupt)
     with maybe_unread():
         if options.json:
             print_document(finished.run)
@@ -175,6 +189,10 @@ def _measure(each: list[Options], interrupt: Interrupt) -> tuple[int, list[RunDi
             after: list[RenderableType] = []
             for line in _causes(finished):
                 after += sentences(Text(line), out.width, "  ")
+            for seen in sections:
+                after += sentences(Text(seen.sentence), out.width, "  ")
+                if seen.bound is not None:
+                    after += sentences(Text(seen.bound.sentence), out.width, "  ")
             if directory.finished:
                 name = run_name(directory.path, run.name)
                 newest = bool(measured(run)) and latest() == directory.path
@@ -187,7 +205,33 @@ def _measure(each: list[Options], interrupt: Interrupt) -> tuple[int, list[RunDi
                 every = [*summary(evaluated, out.width, out.encoding), *after]
                 parts = every if lines_of(out, every) <= room else parts
             out.print(*parts, sep="\n")
-    return status_of(interrupt, finished), [finished.directory]
+    status = status_of(interrupt, finished)
+    if wrong := [clause for seen in sections for clause in defects(seen)]:
+        say(f"{'; '.join(wrong)}: a defect of rtstone, please report it")
+        status = status or Inconclusive.exit_code
+    return status, [finished.directory]
+
+
+def _watched(options: Options, interrupt: Interrupt) -> tuple[Finished, list[SectionsOfRun]]:
+    """Measure the request while the emulator's plugin watches, and keep the sections of the run.
+
+    Raises UsageError for a target without one.
+    """
+    from rtstone.explain.watch import Watch
+    from rtstone.store.sections import keep
+
+    with Watch() as watch:
+        finished = carry_out(options, interrupt, watch.attach)
+        with working("summing up the sections"):
+            sections, lacking = watch.sections(finished.directory.path, finished.run)
+    for why in lacking:
+        say(why)
+    try:
+        for each in sections:
+            keep(finished.directory.path, each)
+    except StoreError as error:  # no reason not to show them
+        say(f"warning: {error}")
+    return finished, sections
 
 
 def _causes(finished: Finished) -> list[str]:
@@ -207,8 +251,15 @@ def _causes(finished: Finished) -> list[str]:
     return causes(gate, check_names(gate, run.benches))
 
 
-def carry_out(options: Options, interrupt: Interrupt) -> Finished:
-    """Measure the request.  With --json a document is printed even if the agent never starts."""
+def carry_out(
+    options: Options,
+    interrupt: Interrupt,
+    watch: Callable[[Plan, Target], None] = lambda plan, target: None,
+) -> Finished:
+    """Measure the request.  With --json a document is printed even if the agent never starts.
+
+    ``watch``: called before it does, as by ``start``.
+    """
 
     def approve(plan: Plan) -> None:
         asking.close()
@@ -224,6 +275,7 @@ def carry_out(options: Options, interrupt: Interrupt) -> Finished:
                 listener=listener_for(options.json or options.quiet),
                 out=options.out,
                 approve=approve,
+                watch=watch,
             )
     except (TargetError, Interrupted) as early:
         if options.json:
@@ -237,7 +289,7 @@ def _resume(options: Options, interrupt: Interrupt) -> Finished:
         "a suite or bench": options.names, "--load": options.loads, "-p": options.params,
         "--time": options.time, "--cpus": options.cpus, "--out": options.out,
         "--until": options.until, "--name": options.name, "--yes": options.yes,
-        "--trace": options.trace, "--apart": options.apart,
+        "--trace": options.trace, "--apart": options.apart, "--sections": options.sections,
         "--limit": options.limit, "--stop-above": options.stop_above,
         "--keep-idle": options.keep_idle,
         "--target": options.target != LOCAL,

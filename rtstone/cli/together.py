@@ -39,6 +39,7 @@ def measure_all(each: Sequence[Options], interrupt: Interrupt) -> tuple[int, lis
         "--resume": (first.resume, "continue one run after the other, without --target"),
         "--out": (first.out, "leave it out: `rtstone list runs` knows where they are"),
         "--name": (first.name, "leave it out: the targets distinguish the runs"),
+        "--sections": (first.sections or None, "measure one target after the other"),
     }
     for option, (value, advice) in single.items():
         if value is not None:

@@ -22,6 +22,8 @@
  */
 #include "delays.h"
 
+#include "tally.h"
+
 static struct {
     bool is, switched;
     uint64_t since, net; /* net: the same without handlers */
@@ -101,10 +103,9 @@ static void wait_for_scheduler(uint64_t when, place at)
 static void end(uint64_t when, place at)
 {
     if (stretch.switched)
-        sections_delay(TAIL, stretch.tail_begin, at, net(when) - stretch.tail_net, stretch.tail,
-                       when);
+        tally_add(TAIL, stretch.tail_begin, at, net(when) - stretch.tail_net, stretch.tail, when);
     else
-        sections_delay(BLOCKED, stretch.begin, at, net(when) - stretch.net, stretch.since, when);
+        tally_add(BLOCKED, stretch.begin, at, net(when) - stretch.net, stretch.since, when);
     stretch.is = false;
     wait_for_scheduler(when, at);
 }
@@ -171,8 +172,8 @@ void delays_need(uint64_t when, place at)
 void delays_schedule(uint64_t when, place at)
 {
     if (need.is && need.after)
-        sections_delay(GAP, need.begin, at, stretch.is ? stretch.gap : net(when) - need.net,
-                       need.since, when);
+        tally_add(GAP, need.begin, at, stretch.is ? stretch.gap : net(when) - need.net, need.since,
+                  when);
     need.is = false;
     entered = true;
 }
@@ -191,7 +192,7 @@ void delays_switch(uint64_t when, uint64_t task, place at)
     if (handling || !stretch.is)
         return;
     need.is = entered = false;
-    sections_delay(HEAD, stretch.begin, at, net(when) - stretch.net, stretch.since, when);
+    tally_add(HEAD, stretch.begin, at, net(when) - stretch.net, stretch.since, when);
     if (stretch.switched)
         return;
     stretch.switched = true;

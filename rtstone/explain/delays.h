@@ -11,17 +11,8 @@
  * instruction does, itself included.
  */
 
-/* An instruction, and who called the wrapper that it is in; 0: it is in none. */
-typedef struct place {
-    uint64_t pc, caller;
-} place;
-
-/* Kinds of terms, in what is written; those of sections are smaller. */
+/* Kinds of terms, in what is written (tally.h); those of sections are smaller. */
 enum { BLOCKED = 5, TAIL, GAP, HEAD };
-
-/* Provided by sections.c: take note of a term that began `at` and ended `when`. */
-void sections_delay(unsigned kind, place begin, place end, uint64_t length, uint64_t at,
-                    uint64_t when);
 
 /* Return whether an interrupt is being handled, during which nothing else has to be noted. */
 bool delays_handling(void);

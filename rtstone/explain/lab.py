@@ -27,6 +27,7 @@ from rtstone.explain.symbols import AddressSpace
 from rtstone.interrupt import Interrupt
 from rtstone.lab.systems import Board
 from rtstone.targets.qemu import Qemu
+from rtstone.wire import records as wire
 
 LEAD = 1_500_000  # instructions before a sample from which on stacks are followed
 LEAD_OF_MANY = 5_000  # the same for each of the worst 1%
@@ -153,15 +154,25 @@ def samples_of(
     request = machine.request._replace(after=place + 1)
     replayed = replay(plan, machine.target, run, request, interrupt)
     raws = replayed.results.get(result.case, [])
+    return samples_in(replayed.recording, place, raws, result, machine), replayed.recording
+
+
+def samples_in(
+    recorded: Recording, place: int, raws: Sequence[wire.Result], result: Result, machine: Machine
+) -> Samples:
+    """Return the samples of a result, of the ``place``-th case (from 0) of what was recorded.
+
+    ``raws``: the results of its case as the agent sent them.  Raises UsageError, TargetError.
+    """
     hz = next(raw.hz for raw in raws if raw.series == result.series)
     per_tick = machine.target.system.board.instructions_per_s / hz
-    every = samples.find(replayed.recording, place, raws, result.series, per_tick)
+    every = samples.find(recorded, place, raws, result.series, per_tick)
     if len(raws) > 1 and not every.stamped and result.missed is None:
         raise UsageError(
             f"where samples of series '{result.series}' begin is not known, of {result.bench}; "
             "explain another series of it"
         )
-    return every, replayed.recording
+    return every
 
 
 def _place(every: Samples, result: Result, name: str) -> int:

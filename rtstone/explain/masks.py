@@ -11,6 +11,7 @@ from rtstone.explain.bound import ENTERED, WITHIN, Composition
 from rtstone.explain.elf import Elf
 from rtstone.explain.functions import Functions
 from rtstone.explain.kallsyms import ALIGNED
+from rtstone.explain.kernel import Symbols
 from rtstone.explain.symbols import AddressSpace
 
 NUMBERS: dict[Kind, int] = {
@@ -119,7 +120,9 @@ def _starts(image: bytes, functions: Sequence[tuple[str, int, int]]) -> Iterator
 
 SWITCH = "cpu_switch_to"
 PREEMPTIBLE = "preempt_schedule"  # only kernels have it that count with CONFIG_PREEMPT_COUNT
-LINUX_VECTORS = ("vectors", "tramp_vectors")
+TRAMPOLINES = "tramp_vectors"  # which run where the page is that user mode has of them
+ENTERING = 0xD51BD07E  # msr tpidrro_el0, x30: the first instruction of each
+LINUX_VECTORS = ("vectors", TRAMPOLINES)
 INHERIT = ("el0_", "el1_", "el1h_", "do_mem_abort")  # names that begin so
 WRAPPING = (
     "_raw_spin_", "_raw_read_", "_raw_write_", "arch_local_", "__local_bh_", "preempt_count_",
@@ -135,6 +138,7 @@ STEPS = {
     "cpu_do_idle": IDLES,
 }
 POINTS = {"__schedule": 0, "cpu_do_idle": 0, "__cond_resched": 1, "_cond_resched": 1}
+BEGIN, MARKED = "start_kernel", 12  # what runs once it is where it stays, and so many of its bytes
 STORE_32 = (0xB9000000, 0xFFFFFC00)  # str wN, [xM, #offset], and all of it but the registers
 
 
@@ -240,6 +244,29 @@ def of_pc(elf: Elf, space: AddressSpace, *, preempted: bool) -> Followed:
         lines.append(("points", NUMBERS["unbroken"], 0))
         lines += [("point", starts[name], when) for name, when in POINTS.items() if name in starts]
     return Followed(kinds, lines, _steps(lines, starts, {SCHEDULES, ASKS}))
+
+
+def place_of_linux(code: bytes, symbols: Symbols) -> list[Line]:
+    """Return by what the plugin finds out where a kernel is in memory, and its trampolines.
+
+    ``code``: its Image.  ``symbols``: at the addresses it was linked for.  Raises ValueError if it
+    does not begin as others do.
+    """
+    functions = symbols.functions
+    start = functions.starts[functions.names.index(BEGIN)]
+    at = start - (functions.starts[0] & -ALIGNED)
+    lines = [("kernel", start + n, word) for n, word in _words(code[at : at + MARKED])]
+    for piece in symbols.pieces:
+        if TRAMPOLINES in piece.functions.names:
+            entries = [at for at, word in _words(piece.code) if word == ENTERING]
+            lines += [("trampoline", at, ENTERING) for at in entries]
+    return lines
+
+
+def _words(code: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the instructions of code, each with its place."""
+    for at in range(0, len(code), 4):
+        yield at, int.from_bytes(code[at : at + 4], "little")
 
 
 def _masking(code: bytes, symbols: Functions, base: int) -> list[str]:

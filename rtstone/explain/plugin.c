@@ -10,13 +10,13 @@
  *     within FROM TO        ...but only those at these addresses, if any are given
  *     entry NUMBER PC       each time this function is entered is recorded, with the number
  *     after N -             stamps and stores are recorded from the N-th entry of function 0
- *                           until the next
+ *                           until the next; N is 0: always
  *     stores FROM TO        writes to memory by code at these addresses are recorded
  *     window FROM TO        between the FROM-th and the TO-th instruction every block is recorded
  *     totals FROM TO        how often each block was executed is recorded at the end of this window
  *
- * Numbers are decimal, windows in ascending order.  More lines are those of sections.c, which also
- * has the arguments `sections`, a file to write, and `memory`, the guest's memory.
+ * Numbers are decimal, windows in ascending order.  More lines are those of sections.c and tally.c;
+ * the arguments `sections`, a file to write, and `memory`, the guest's memory.
  */
 #include "plugin.h"
 
@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "sections.h"
+#include "tally.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -177,7 +178,7 @@ static void *as_data(uint64_t value)
 static void on_stamp(unsigned cpu, void *pc)
 {
     (void)cpu;
-    if (times == after)
+    if (!after || times == after)
         write_record(instructions(), (uintptr_t)pc, 0, STAMPED);
 }
 
@@ -187,6 +188,7 @@ static void on_entry(unsigned cpu, void *number)
     (void)cpu;
     times += !number;
     write_record(instructions(), (uintptr_t)number, 0, ENTERED);
+    tally_entry((uintptr_t)number, instructions());
     flush();
 }
 
@@ -194,8 +196,10 @@ static void on_store(unsigned cpu, uint32_t info, uint64_t address, void *data)
 {
     (void)cpu;
     (void)data;
-    if (times == after && qemu_plugin_mem_is_store(info)) /* versions before 8 call for both */
-        write_record(instructions(), address, 1u << qemu_plugin_mem_size_shift(info), STORED);
+    if ((after && times != after) || !qemu_plugin_mem_is_store(info)) /* before 8 it is for both */
+        return;
+    write_record(instructions(), address, 1u << qemu_plugin_mem_size_shift(info), STORED);
+    tally_sample(instructions());
 }
 
 static void look_at_totals(uint64_t when)
@@ -308,7 +312,7 @@ static void at_end(plugin_id id, void *data)
     (void)id;
     (void)data;
     flush();
-    sections_end();
+    tally_end();
 }
 
 /* ---- the start --------------------------------------------------------------------------------

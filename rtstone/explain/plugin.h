@@ -35,6 +35,11 @@ typedef struct range {
     uint64_t from, to;
 } range;
 
+/* An instruction, and who called the wrapper that it is in; 0: it is in none. */
+typedef struct place {
+    uint64_t pc, caller;
+} place;
+
 /* The instructions that were begun so far. */
 uint64_t instructions(void);
 

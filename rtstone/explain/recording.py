@@ -29,6 +29,7 @@ SECTION = np.dtype(
             "sum",
             "longest",
             "at",
+            "ended",
             "kind",
         )
     ]
@@ -62,7 +63,8 @@ class Request(NamedTuple):
     ``within``: the code that these are in, if some elsewhere do something else.  ``entries``:
     addresses of functions, by number.  ``stores``: code whose writes to memory are recorded.
     ``after``: stamps and stores are recorded from this entry (from 1) of the first function until
-    the next.  ``windows``: in which blocks are recorded.  ``totals``: in which they are counted.
+    the next; 0: always.  ``windows``: in which blocks are recorded.  ``totals``: in which they are
+    counted.
     """
 
     stamps: Sequence[tuple[int, int]]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -62,10 +62,11 @@ def target_of(plan: Plan) -> Qemu:
     return target
 
 
-def replay(plan: Plan, target: Qemu, run: Run, request: Request, interrupt: Interrupt) -> Replayed:
-    """Carry out a plan on its target once more, and return what was recorded.
+@contextmanager
+def recorder(target: Qemu, request: Request) -> Iterator[Callable[[], Recording]]:
+    """Have the next guest of a target recorded; what is yielded returns it, once it has ended.
 
-    Raises TargetError if the replay differs from the run, Interrupted.
+    Raises TargetError if there is no plugin.
     """
     with ExitStack() as stack:
         files: list[IO[bytes]] = []
@@ -77,7 +78,17 @@ def replay(plan: Plan, target: Qemu, run: Run, request: Request, interrupt: Inte
         inputs.write(request.text().encode("ascii"))
         inputs.flush()
         target.watcher = _watcher(target, files)
-        place = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "run"
+        stack.callback(setattr, target, "watcher", None)
+        yield lambda: Recording.parse(*map(_content, (records, blocks, sections)))
+
+
+def replay(plan: Plan, target: Qemu, run: Run, request: Request, interrupt: Interrupt) -> Replayed:
+    """Carry out a plan on its target once more, and return what was recorded.
+
+    Raises TargetError if the replay differs from the run, Interrupted.
+    """
+    with recorder(target, request) as recorded, tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "run"
         again, _, error = execute(plan, target, interrupt=interrupt, listener=Listener(), out=place)
         if error and again.status != run.status:
             raise error
@@ -88,10 +99,14 @@ def replay(plan: Plan, target: Qemu, run: Run, request: Request, interrupt: Inte
                 f"the run does not repeat itself: {', '.join(differ)} of the replay differ; "
                 "see `rtstone compare` for what has changed since, as the agent or QEMU"
             )
-        _, texts = logs(place)
-        cases = gather(plan, *texts).received.cases
-        results = {number: case.results for number, case in cases.items()}
-        return Replayed(Recording.parse(*map(_content, (records, blocks, sections))), results)
+        return Replayed(recorded(), results_of(plan, place))
+
+
+def results_of(plan: Plan, directory: Path) -> dict[int, list[wire.Result]]:
+    """Return the results of a run as the agent sent them, by case."""
+    _, texts = logs(directory)
+    cases = gather(plan, *texts).received.cases
+    return {number: case.results for number, case in cases.items()}
 
 
 def _memory(size: int) -> IO[bytes]:

@@ -1,10 +1,9 @@
 /*
  * The sections of a run in which something is off, by the instructions that began and ended them.
  *
- * The state is followed here, and only the sums are written, as a run has millions of sections.
- * Lines of the request:
+ * The state is followed here, and only sums are written, as a run has millions of sections; which
+ * of them are in these says tally.c, which has lines of the request, too.  More lines:
  *
- *     during FROM TO        sections that begin between these instructions are recorded
  *     wrapper FROM TO       code that begins or ends sections for its caller, who is recorded, too
  *     watch KIND ADDRESS    a variable: a section lasts while it is not 0
  *     raise FROM TO         code whose writes add 1 to a watched variable
@@ -34,6 +33,9 @@
  *     restore FROM TO       code that loads it and then from the task that it switches to
  *     raised FROM TO        code that writes to a device that interrupts are masked by priority
  *     lowered FROM TO       the same, that they are not any more
+ *     kernel PC CODE        all addresses of code are those that a kernel was linked for: where it
+ *                           is in memory shows the block that begins with these instructions
+ *     trampoline PC CODE    an entry of a table of vectors that runs elsewhere, in its own page
  *
  * Of DAIF the plugin sees the instructions, not the values.  `msr daifset` and `daifclr` have
  * theirs in themselves; an exception masks interrupts, and its return restores what was before.
@@ -55,9 +57,10 @@
 
 #include "delays.h"
 #include "masks.h"
+#include "tally.h"
 
-enum { KINDS = 8, WATCHED = 4, WRAPPERS = 256, RANGES = 4096, SLOTS = 1 << 16, DEEPEST = 8 };
-enum { LEVELS = 16, BUCKETS = 256, LATER = 12 };
+enum { KINDS = 8, WATCHED = 4, WRAPPERS = 256, RANGES = 4096, DEEPEST = 8 };
+enum { LEVELS = 16, BUCKETS = 256, LATER = 12, PAGE = 4096 };
 
 struct wrapper {
     range code;
@@ -88,25 +91,12 @@ typedef struct task {
     struct task *next;
 } task;
 
-/*
- * All sections of one kind from one place to another; the caller of a place is 0 unless it is in a
- * wrapper.  `at`: where the longest began.  Of CHECK: `n` interrupts, `sum` of them while masked,
- * and `longest` writes of unknown values to watched variables.
- */
-typedef struct section {
-    uint64_t begin, begin_caller, end, end_caller, n, sum, longest, at;
-    uint64_t kind;
-} section;
-
-enum { CHECK = 255 };
-
 static struct {
     bool is;
     uint64_t since, begin, caller;
     uint64_t handled; /* instructions of interrupt handlers until it began */
 } on[KINDS];
 
-static range during;
 static ranges raise, lower, vectors, saves, inherits, points;
 static ranges steps, restores, raised, lowered;             /* steps: address, and which */
 static ranges entries_at, entries, leaves;                  /* entries_at: address, and by what */
@@ -127,7 +117,10 @@ static bool masking, by_priority; /* by_priority: interrupts are masked by it */
 static unsigned masks, depth;     /* depth: of exceptions, where tasks are not known */
 static bool delaying, loads_task; /* loads_task: the next load of a restore is from the task */
 static uint64_t running;          /* the address of the variable that has it */
-static uint64_t interrupts, while_masked, unknown;
+static ranges marks, trampolines; /* address, and instruction */
+static unsigned seen;             /* marks in this block */
+static uint64_t shift;
+static bool located;
 
 static task first = {.n = 1}, *tasks[BUCKETS], *current = &first;
 static site *read_at; /* of the last read of DAIF, while nothing else was done to it */
@@ -135,61 +128,17 @@ static uint64_t read_when;
 static uint64_t handled, handling_since;
 static bool handling;
 
-static section *table;
-static FILE *file;
 static const caller *block, *before; /* that is executed, and the one before it */
 
-/* ---- what is written --------------------------------------------------------------------------
+/* ---- the state --------------------------------------------------------------------------
  */
 
 static bool still_open(void)
 {
     for (unsigned kind = 0; kind < KINDS; kind++)
-        if (on[kind].is && on[kind].since < during.to)
+        if (on[kind].is && on[kind].since < tally_until())
             return true;
-    return delays_open(during.to);
-}
-
-void sections_end(void)
-{
-    if (!file)
-        return;
-    for (unsigned i = 0; i < SLOTS; i++)
-        if (table[i].n)
-            fwrite(&table[i], sizeof table[i], 1, file);
-    const section check = {.n = interrupts, .sum = while_masked, .longest = unknown, .kind = CHECK};
-    fwrite(&check, sizeof check, 1, file);
-    fclose(file);
-    file = NULL;
-}
-
-static section *slot(section key)
-{
-    const uint64_t words[] = {key.begin, key.begin_caller, key.end, key.end_caller, key.kind};
-    uint64_t hash = 0;
-    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
-        hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15U;
-    for (unsigned i = 0; i < SLOTS; i++) {
-        section *s = &table[(hash + i) % SLOTS];
-        if (!s->n) {
-            *s = key;
-            return s;
-        }
-        if (s->kind == key.kind && s->begin == key.begin && s->end == key.end &&
-            s->begin_caller == key.begin_caller && s->end_caller == key.end_caller)
-            return s;
-    }
-    abort(); /* more places than any program has: a section that is lost would be worse */
-}
-
-static void add(section *s, uint64_t length, uint64_t at)
-{
-    s->n++;
-    s->sum += length;
-    if (length > s->longest || s->n == 1) {
-        s->longest = length;
-        s->at = at;
-    }
+    return delays_open(tally_until());
 }
 
 /* Return who called the wrapper that a site is in, directly or through another. */
@@ -216,13 +165,9 @@ static bool leaves_out_handlers(unsigned kind)
     return (counting && kind == counted.from) || (broken && kind == breaking);
 }
 
-void sections_delay(unsigned kind, place begin, place end, uint64_t length, uint64_t at,
-                    uint64_t when)
+static place place_of(const site *at)
 {
-    if (!file || at >= during.to || when <= during.from)
-        return;
-    section *s = slot((section){begin.pc, begin.caller, end.pc, end.caller, 0, 0, 0, 0, kind});
-    add(s, length, at);
+    return (place){at->pc, caller_of(at)};
 }
 
 /* `now`: instructions begun before the one that does it. */
@@ -238,27 +183,15 @@ static void set(unsigned kind, bool is, uint64_t now, const site *at)
         on[kind].handled = in_handlers(now);
         return;
     }
-    if (!file)
+    if (!tally_goes_on())
         return;
-    if (on[kind].since >= during.from && on[kind].since < during.to) {
-        const section key = {.begin = on[kind].begin,
-                             .begin_caller = on[kind].caller,
-                             .end = at->pc,
-                             .end_caller = caller_of(at),
-                             .kind = kind};
-        section *s = slot(key);
-        uint64_t length = now - on[kind].since;
-        if (leaves_out_handlers(kind))
-            length -= in_handlers(now) - on[kind].handled;
-        add(s, length, on[kind].since);
-    }
-    if (now >= during.to && !still_open())
-        sections_end();
-}
-
-static place place_of(const site *at)
-{
-    return (place){at->pc, caller_of(at)};
+    uint64_t length = now - on[kind].since;
+    if (leaves_out_handlers(kind))
+        length -= in_handlers(now) - on[kind].handled;
+    tally_add(kind, (place){on[kind].begin, on[kind].caller}, place_of(at), length, on[kind].since,
+              now);
+    if (now >= tally_until() && !still_open())
+        tally_end();
 }
 
 /* Follow what delays switches; `when`: instructions that were executed before it is so. */
@@ -323,7 +256,8 @@ uint64_t masks_value(uint32_t info, uint64_t address)
 static uint64_t written(uint32_t info, uint64_t address, uint64_t variable, uint64_t old, int step)
 {
     if (!memory) {
-        unknown += !step && instructions() >= during.from && instructions() < during.to;
+        if (!step)
+            tally_unknown(instructions());
         return step ? old + (uint64_t)step : 0;
     }
     return value_at(info, address, variable);
@@ -362,7 +296,7 @@ void masks_set(bool masked, uint64_t begun, const site *at)
 
 void masks_unknown(void)
 {
-    unknown += instructions() >= during.from && instructions() < during.to;
+    tally_unknown(instructions());
 }
 
 /* Return how many exceptions have not returned, of the task if that is known. */
@@ -378,10 +312,8 @@ static level *top(void)
 
 void masks_enter(bool user, bool irq, bool again, const site *at)
 {
-    if (irq && !again && instructions() >= during.from && instructions() < during.to) {
-        interrupts++;
-        while_masked += on[masks].is;
-    }
+    if (irq && !again)
+        tally_interrupt(instructions(), on[masks].is);
     depth++;
     if (switched) {
         if (user) {
@@ -613,8 +545,35 @@ static bool is_in(const ranges *r, uint64_t pc)
     return false;
 }
 
+/* Return the address that code was linked for. */
+static uint64_t linked(uint64_t pc)
+{
+    return pc >> 63 ? pc - shift : pc;
+}
+
+/* Look for the begin of the kernel's code: its instructions, at the place in a page they have. */
+static void locate(uint64_t pc, uint32_t code, bool begins)
+{
+    if (located || !marks.n || !(pc >> 63) || !(begins || seen))
+        return;
+    if (begins)
+        seen = 0;
+    const range *mark = &marks.of[seen];
+    const uint64_t by = pc - mark->from;
+    if (code != mark->to || by % PAGE || (seen && by != shift)) {
+        seen = 0;
+        shift = 0;
+        return;
+    }
+    shift = by;
+    located = ++seen == marks.n;
+    if (located)
+        tally_moved(shift);
+}
+
 static wrapper *wrapper_at(uint64_t pc)
 {
+    pc = linked(pc);
     for (unsigned i = 0; i < wrappers; i++)
         if (pc >= wrapped[i].code.from && pc < wrapped[i].code.to)
             return &wrapped[i];
@@ -626,11 +585,12 @@ static site *site_at(uint64_t pc)
     site *s = malloc(sizeof *s);
     if (!s)
         abort();
+    const uint64_t at = linked(pc);
     *s = (site){.pc = pc,
                 .in = wrapper_at(pc),
-                .step = is_in(&raise, pc) - is_in(&lower, pc),
-                .raises = is_in(&raised, pc),
-                .lowers = is_in(&lowered, pc)};
+                .step = is_in(&raise, at) - is_in(&lower, at),
+                .raises = is_in(&raised, at),
+                .lowers = is_in(&lowered, at)};
     return s;
 }
 
@@ -639,10 +599,18 @@ caller sections_caller(uint64_t pc)
     return (caller){pc, wrapper_at(pc)};
 }
 
+static bool is_trampoline(uint64_t pc, uint32_t code)
+{
+    for (unsigned i = 0; pc >> 63 && i < trampolines.n; i++)
+        if (code == trampolines.of[i].to && !((pc - trampolines.of[i].from) % PAGE))
+            return true;
+    return false;
+}
+
 static executed effect_on_daif(uint64_t pc, uint32_t code, bool begins)
 {
     enum { IRQ = 0x200 }; /* of the bits of the immediate value */
-    if (begins && !(pc & 0x7f) && is_in(&vectors, pc))
+    if (begins && !(pc & 0x7f) && (is_in(&vectors, linked(pc)) || is_trampoline(pc, code)))
         return on_vector;
     if ((code & 0xfffff0ff) == 0xd50340df && code & IRQ)
         return on_mask; /* msr daifset */
@@ -658,12 +626,12 @@ static executed effect_on_daif(uint64_t pc, uint32_t code, bool begins)
 static site *site_of_masks(uint64_t pc)
 {
     site *s = site_at(pc);
-    s->saves = is_in(&saves, pc);
-    s->inherits = is_in(&inherits, pc);
-    s->leaves = is_in(&leaves, pc);
+    s->saves = is_in(&saves, linked(pc));
+    s->inherits = is_in(&inherits, linked(pc));
+    s->leaves = is_in(&leaves, linked(pc));
     s->step_to = IDLES; /* of an instruction that waits */
     for (unsigned i = 0; i < n_constants; i++)
-        if (constants[i].from == pc) {
+        if (constants[i].from == linked(pc)) {
             s->masks = constants[i].to;
             s->unmasks = !constants[i].to;
         }
@@ -675,11 +643,11 @@ static site *site_of_entry(uint64_t pc, bool begins)
     enum { ENTRY = 8 }; /* bytes, of which each has a multiple */
     site *s = site_of_masks(pc);
     for (unsigned i = 0; i < entries_at.n; i++)
-        if (entries_at.of[i].from == pc) {
+        if (entries_at.of[i].from == linked(pc)) {
             s->masks = true;
             s->irq = entries_at.of[i].to;
         }
-    if (begins && !(pc % ENTRY) && is_in(&entries, pc))
+    if (begins && !(pc % ENTRY) && is_in(&entries, linked(pc)))
         s->masks = s->irq = true;
     return s;
 }
@@ -713,7 +681,7 @@ static bool may_count(uint64_t pc, const encoding *c)
 static void look_for_points(struct qemu_plugin_insn *insn, uint64_t pc)
 {
     for (unsigned i = 0; i < points.n; i++)
-        if (points.of[i].from == pc) {
+        if (points.of[i].from == linked(pc)) {
             site *s = site_at(pc);
             s->conditional = points.of[i].to;
             qemu_plugin_register_vcpu_insn_exec_cb(insn, on_point, NO_REGISTERS, s);
@@ -723,7 +691,7 @@ static void look_for_points(struct qemu_plugin_insn *insn, uint64_t pc)
 static void look_for_steps(struct qemu_plugin_insn *insn, uint64_t pc)
 {
     for (unsigned i = 0; i < steps.n; i++)
-        if (steps.of[i].from == pc) {
+        if (steps.of[i].from == linked(pc)) {
             site *s = site_at(pc);
             s->step_to = (unsigned)steps.of[i].to;
             qemu_plugin_register_vcpu_insn_exec_cb(insn, on_step, NO_REGISTERS, s);
@@ -732,17 +700,21 @@ static void look_for_steps(struct qemu_plugin_insn *insn, uint64_t pc)
 
 void sections_look_at(struct qemu_plugin_insn *insn, uint64_t pc, const encoding *c, bool begins)
 {
+    uint32_t word = 0;
+    memcpy(&word, c->bytes, sizeof word);
+    locate(pc, word, begins);
+    const uint64_t at = linked(pc);
     wrapper *w = wrapper_at(pc);
-    if (w && w->code.from == pc)
+    if (w && w->code.from == at)
         qemu_plugin_register_vcpu_insn_exec_cb(insn, on_wrapper, NO_REGISTERS, w);
     if (masking)
         look_at_masks(insn, pc, c, begins);
-    if (switched && pc >= switching.from && pc < switching.to) {
-        if (pc == switching.from)
+    if (switched && at >= switching.from && at < switching.to) {
+        if (at == switching.from)
             qemu_plugin_register_vcpu_insn_exec_cb(insn, on_switch, NO_REGISTERS, NULL);
         qemu_plugin_register_vcpu_mem_cb(insn, on_context, NO_REGISTERS, ACCESSES, site_at(pc));
     }
-    if (is_in(&restores, pc))
+    if (is_in(&restores, at))
         qemu_plugin_register_vcpu_mem_cb(insn, on_restore, NO_REGISTERS, ACCESSES, site_at(pc));
     if (counting && may_count(pc, c))
         qemu_plugin_register_vcpu_mem_cb(insn, on_count, NO_REGISTERS, WRITES, site_at(pc));
@@ -765,7 +737,7 @@ static bool add_range(ranges *r, uint64_t from, uint64_t to)
 
 bool sections_wanted(void)
 {
-    return during.to;
+    return tally_wanted();
 }
 
 static bool take_range(const char *word, uint64_t a, uint64_t b)
@@ -776,7 +748,7 @@ static bool take_range(const char *word, uint64_t a, uint64_t b)
     } lists[] = {{"raise", &raise},      {"lower", &lower},     {"vectors", &vectors},
                  {"inherit", &inherits}, {"point", &points},    {"restore", &restores},
                  {"raised", &raised},    {"lowered", &lowered}, {"entries", &entries},
-                 {"leave", &leaves}};
+                 {"leave", &leaves},     {"kernel", &marks},    {"trampoline", &trampolines}};
     for (unsigned i = 0; i < sizeof lists / sizeof *lists; i++)
         if (!strcmp(word, lists[i].word))
             return add_range(lists[i].all, a, b);
@@ -819,10 +791,6 @@ static bool take_of_linux(const char *word, uint64_t a, uint64_t b)
 
 bool sections_take(const char *word, uint64_t a, uint64_t b)
 {
-    if (!strcmp(word, "during")) {
-        during = (range){a, b};
-        return true;
-    }
     if (!strcmp(word, "wrapper") && wrappers < WRAPPERS) {
         wrapped[wrappers++].code = (range){a, b};
         return true;
@@ -847,7 +815,7 @@ bool sections_take(const char *word, uint64_t a, uint64_t b)
         arch = b == RISCV ? RISCV : b == X86_64 ? X86_64 : AARCH64;
         return true;
     }
-    return take_of_linux(word, a, b) || take_range(word, a, b);
+    return tally_take(word, a, b) || take_of_linux(word, a, b) || take_range(word, a, b);
 }
 
 static bool map(const char *name)
@@ -865,9 +833,5 @@ bool sections_argument(const char *name, const char *value)
 {
     if (!strcmp(name, "memory"))
         return map(value);
-    if (strcmp(name, "sections") != 0)
-        return false;
-    table = calloc(SLOTS, sizeof *table);
-    file = fopen(value, "wb");
-    return table && file;
+    return !strcmp(name, "sections") && tally_open(value);
 }

@@ -39,7 +39,4 @@ caller sections_caller(uint64_t pc);
 /* Take note that a block is executed, which ends with this instruction. */
 void sections_block(const caller *last);
 
-/* Write what was recorded, if it was not written yet. */
-void sections_end(void);
-
 #endif

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import structs
 
@@ -24,7 +25,7 @@ from rtstone.documents.sections import (
     Unseen,
 )
 from rtstone.errors import TargetError, UsageError
-from rtstone.explain import image, kernel, masks, stacks
+from rtstone.explain import image, kernel, masks, stacks, symbols
 from rtstone.explain.bound import NUMBERS, bound_of
 from rtstone.explain.elf import Elf
 from rtstone.explain.lab import Machine, machine_of, samples_of, space_of
@@ -40,7 +41,7 @@ LEAD = 300_000  # instructions before a section, from which on its callers are f
 LOOKED_AT = 5  # sections of each kind, whose callers are looked for
 # Physical addresses of the memory of boards whose values are read.
 MEMORY = {"virt-a53": 0x40000000, "virt-rv32": 0x80000000, "virt-rv64": 0x80000000, "q35": 0}
-CHECK = 255  # the kind of what sums up the interrupts, as in sections.c
+CHECK = 255  # the kind of what sums up the interrupts, as in tally.c
 MIB = 1 << 20
 NEVER = Span(1 << 61, 1 << 62)  # while which blocks are counted
 
@@ -58,31 +59,67 @@ def sections_of(
     machine = machine_of(target_of(plan))
     with_blocks = machine._replace(request=machine.request._replace(totals=NEVER))
     every, recorded = samples_of(plan, run, result, with_blocks, interrupt)
-    first, last = every.moment(0), every.moment(len(every.buckets) - 1)
-    during = Span(first.end - first.length, last.end)
-    followed = _followed(machine, space_of(machine, recorded))
+    during = during_of(every)
+    followed = followed_of(machine, space_of(machine, recorded))
     plain = machine.request._replace(stamps=(), stores=())
     lines = [("during", *during), *followed.lines]
-    request = plain._replace(sections=lines, memory=_memory(machine))
+    request = plain._replace(sections=lines, memory=memory_of(machine))
     recorded = replay(plan, machine.target, run, request, interrupt).recording
-    check = recorded.sections[recorded.sections["kind"] == CHECK]
-    if not len(check) or check["longest"][0]:
+    if not len(recorded.sections) or recorded.sections["kind"][-1] != CHECK:
+        raise TargetError(f"sections of {machine.target.name} cannot be followed: it ended early")
+    space = space_of(machine, recorded)
+    seen = Seen(machine, followed, every, recorded, recorded.sections, space)
+    document = document_of(run, result, seen)
+    start = during.start
+    begins = [start + s.at for each in document.kinds for s in each.sections[:LOOKED_AT]]
+    bound = document.bound
+    begins += [start + term.at for term in bound.terms if term.at is not None] if bound else []
+    request = plain._replace(windows=[Span(max(0, at - LEAD), at + 1) for at in begins])
+    traced = replay(plan, machine.target, run, request, interrupt).recording
+    callers = _Callers(machine, traced)
+    return structs.replace(
+        document,
+        kinds=[_with_stacks(each, start, callers) for each in document.kinds],
+        bound=bound and _bound_with_stacks(bound, start, callers),
+    )
+
+
+class Seen(NamedTuple):
+    """What was recorded of a case, and of it the rows of its sections (tally.c)."""
+
+    machine: Machine
+    followed: masks.Followed
+    every: Samples
+    recorded: Recording
+    rows: Table
+    space: AddressSpace
+
+
+def during_of(every: Samples) -> Span:
+    """Return the time from when the first sample was due to the end of the last one."""
+    first, last = every.moment(0), every.moment(len(every.buckets) - 1)
+    return Span(first.end - first.length, last.end)
+
+
+def document_of(run: Run, result: Result, seen: Seen) -> SectionsOfRun:
+    """Return the sections of a result's case, and their bound, without call stacks.
+
+    Raises TargetError if something is in them that is not known, Inconclusive.
+    """
+    machine, followed, every, recorded, rows, space = seen
+    during = during_of(every)
+    check = rows[rows["kind"] == CHECK]
+    if check["longest"].any():
         raise TargetError(
             f"sections of {machine.target.name} cannot be followed: code that is not known changes "
             "what is counted"
         )
-    name = _named(space_of(machine, recorded), machine.arch.low_bit)
-    kinds = [_kind(kind, recorded.sections, during.start, name) for kind in followed.kinds]
-    terms = [_term(part, recorded.sections, during.start, name) for part in NUMBERS]
+    name = _named(space, machine.arch.low_bit)
+    kinds = [_kind(kind, rows, during.start, name) for kind in followed.kinds]
+    terms = [_term(part, rows, during.start, name) for part in NUMBERS]
     bound, no_bound = None, _no_bound(followed, every)
     if followed.composition and not no_bound:
         bound = bound_of(followed.composition, terms, every, recorded, during)
-    begins = [during.start + s.at for each in kinds for s in each.sections[:LOOKED_AT]]
-    begins += [during.start + term.at for term in terms if term.at is not None]
-    request = plain._replace(windows=[Span(max(0, at - LEAD), at + 1) for at in begins])
-    traced = replay(plan, machine.target, run, request, interrupt).recording
-    callers = _Callers(machine, traced)
-    masked = "irqs-masked" in followed.kinds
     return SectionsOfRun(
         run_id=run.run_id,
         name=run.name,
@@ -95,10 +132,10 @@ def sections_of(
         sentence=_sentence(kinds),
         instructions=during.end - during.start,
         max=result.max,
-        interrupts=int(check["n"][0]) if masked else None,
-        while_masked=int(check["sum"][0]),
-        kinds=[_with_stacks(each, during.start, callers) for each in kinds],
-        bound=bound and _bound_with_stacks(bound, during.start, callers),
+        interrupts=int(check["n"].sum()) if "irqs-masked" in followed.kinds else None,
+        while_masked=int(check["sum"].sum()),
+        kinds=kinds,
+        bound=bound,
         no_bound=no_bound,
         unseen=_unseen(followed.masking, kinds),
     )
@@ -121,26 +158,40 @@ def _no_bound(followed: masks.Followed, every: Samples) -> str:
     return ""
 
 
-def _followed(machine: Machine, space: AddressSpace) -> masks.Followed:
-    """Return what to follow.  Raises UsageError for a system that is not known."""
+def followed_of(machine: Machine, space: AddressSpace | None = None) -> masks.Followed:
+    """Return what to follow; ``space``: where it is, None if the plugin is to find that out.
+
+    Raises UsageError for a system that is not known, TargetError.
+    """
     target, arch = machine.target, machine.arch.name
     try:
         if target.system.kernel is None:
+            space = space or symbols.of_image(machine.elf)
             return masks.of_freertos(content(machine.elf), space, arch)
         code = image.kernel(content(target.kernel.image))
         if arch == "x86_64":
+            if space is None:
+                raise UsageError(
+                    f"sections of {target.name} are not seen while it is measured; leave out "
+                    "--sections, and see `rtstone sections last`"
+                )
             model = target.detail()["preempt"]
             models = {model} if model else set(target.system.preempt)
             preempted = bool(models) and models <= masks.PREEMPTED
             return masks.of_pc(Elf(code), space, preempted=preempted)
         if arch != "aarch64":
             raise UsageError(f"sections of Linux are not followed on {arch}")
-        return masks.of_linux(code, kernel.read(target.kernel).functions, space)
+        names = kernel.read(target.kernel)
+        if space is not None:
+            return masks.of_linux(code, names.functions, space)
+        followed = masks.of_linux(code, names.functions, symbols.as_linked(names.functions))
+        lines = [*masks.place_of_linux(code, names), *followed.lines]
+        return followed._replace(lines=lines)
     except (KeyError, StopIteration, ValueError) as error:
         raise TargetError(f"sections of {target.name} cannot be followed: {error}") from error
 
 
-def _memory(machine: Machine) -> tuple[int, int] | None:
+def memory_of(machine: Machine) -> tuple[int, int] | None:
     """Return where the guest's memory is, and its bytes; None if it cannot be in a file."""
     system = machine.target.system
     start = MEMORY.get(system.board.name)
@@ -182,7 +233,7 @@ def _ranked(number: int, table: Table, start: int, name: Name) -> list[Section]:
     rows = table[table["kind"] == number]
     merged: dict[tuple[tuple[str, ...], tuple[str, ...]], Section] = {}
     for row in rows.tolist():
-        begin, begin_caller, end, end_caller, n, total, longest, at, _ = row
+        begin, begin_caller, end, end_caller, n, total, longest, at, *_ = row
         places = _place(begin, begin_caller, name), _place(end, end_caller, name)
         before = merged.get(places)
         section = Section(

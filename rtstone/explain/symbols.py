@@ -101,6 +101,11 @@ def of_image(path: Path) -> AddressSpace:
     return AddressSpace([Area("", _program(path), 0)])
 
 
+def as_linked(functions: Functions) -> AddressSpace:
+    """Return the address space of a kernel where it was linked for."""
+    return AddressSpace([Area("", functions, 0)], offsets.KERNEL)
+
+
 def of_linux(system: Kernel, agent: Path, blocks: Collection[Block]) -> AddressSpace:
     """Return the address space of a guest: kernel, modules, vDSO and the agent.
 

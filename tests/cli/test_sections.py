@@ -96,3 +96,20 @@ def test_the_bound_is_a_gate(cli: Cli, run_id: str, monkeypatch: pytest.MonkeyPa
     assert cli("check", run_id, "--limit", "sections bound<=899").status == 1
     in_place(monkeypatch, structs.replace(BOUND, above=2))
     assert cli("check", run_id, "--limit", "sections bound<=900").status == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--target", "sim:ose-like"], "seen from within an emulated board"),
+        (["--target", "qemu:linux-6.1+icount=off"], "that counts instructions"),
+        (["--target", "sim:ose-like", "--target", "sim"], "--sections is for a single run"),
+        (["--resume", "last"], "leave out --sections"),
+    ],
+)
+def test_a_run_that_cannot_be_watched_is_refused(cli: Cli, words: list[str], says: str) -> None:
+    names = [] if "--resume" in words else ["dk.periodic"]
+    done = cli("run", *names, "--sections", *words)
+    assert (done.status, done.out) == (2, "")
+    assert says in done.says
+    assert len(done.err.strip().splitlines()) == 1

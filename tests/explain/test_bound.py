@@ -27,14 +27,14 @@ SOURCES = Path(__file__).parents[2] / "rtstone/explain"
 # What the plugin provides: rows of numbers, of the terms and of the records.
 PROVIDED = """
 #include "delays.h"
+#include "tally.h"
 uint64_t rows[4096][3];
 unsigned n_rows;
 static void row(uint64_t kind, uint64_t a, uint64_t b)
 {
     rows[n_rows][0] = kind, rows[n_rows][1] = a, rows[n_rows++][2] = b;
 }
-void sections_delay(unsigned kind, place begin, place end, uint64_t length, uint64_t at,
-                    uint64_t when)
+void tally_add(unsigned kind, place begin, place end, uint64_t length, uint64_t at, uint64_t when)
 {
     (void)begin, (void)end, (void)when;
     row(100 + kind, length, at);

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 
 from rtstone.documents.run import Run
 from rtstone.explain.elf import Elf, functions
@@ -22,6 +23,7 @@ from rtstone.explain.replay import replay, target_of
 from rtstone.interrupt import Interrupt
 from rtstone.lab import ready, systems
 from rtstone.store.rundir import load, logs
+from rtstone.store.sections import stored
 from tests.conftest import Cli
 
 pytestmark = pytest.mark.lab
@@ -155,6 +157,32 @@ def test_sections_are_those_of_another_count(cli: Cli, tmp_path: Path, system: s
         compare(sections, "critical", executed.sections(effects))
     assert sections["while_masked"] == 0
     assert sections["instructions"] == executed.during.end - executed.during.start
+
+
+def without_stacks(document: Any) -> Any:
+    """Return a document without its call stacks."""
+    if isinstance(document, dict):
+        return {k: without_stacks(v) for k, v in document.items() if k != "stack"}
+    return [without_stacks(v) for v in document] if isinstance(document, list) else document
+
+
+@pytest.mark.parametrize("system", ["freertos-a64", "freertos-m3", "linux-6.1-rt"])
+def test_a_watched_run_is_the_same_and_its_sections_those_of_replays(
+    cli: Cli, tmp_path: Path, system: str
+) -> None:
+    if lacking := ready.missing(systems.find(system)):
+        pytest.skip(f"no {lacking[0].component}: {lacking[0].command}")
+    words = ("run", "dk.periodic", "-p", "samples=40", "--target", f"qemu:{system}", "--json")
+    plain = cli(*words, "--out", tmp_path / "plain")
+    watched = cli(*words, "--sections", "--out", tmp_path / "watched")
+    assert (plain.status, watched.status) == (0, 0), watched.err
+    assert watched.document["results"] == plain.document["results"]
+    run = load(tmp_path / "watched")
+    (sections,), damaged = stored(tmp_path / "watched", run.run_id)
+    assert not damaged
+    assert sum(kind.n for kind in sections.kinds) > 10
+    done = cli("sections", tmp_path / "watched", "--json")
+    assert without_stacks(to_builtins(sections)) == without_stacks(done.document)
 
 
 def below_its_bound(cli: Cli, place: Path, sections: dict[str, Any]) -> None:
