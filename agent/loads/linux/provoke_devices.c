@@ -31,6 +31,7 @@ static char *swapped;
 static bool make_swap(rts_worker *w, int file)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    static const char mark[10] = "SWAPSPACE2"; /* not terminated */
     const uint32_t head[] = {1, (uint32_t)(SWAP_BLOCKS * RTS_LOAD_BLOCK / page) - 1};
     uint64_t at = 0;
     for (unsigned i = 0; i < SWAP_BLOCKS; i++)
@@ -38,7 +39,7 @@ static bool make_swap(rts_worker *w, int file)
             return false;
     memset(provoke_bytes, 0, page);
     memcpy(provoke_bytes + 1024, head, sizeof head); /* version, and the last page */
-    memcpy(provoke_bytes + page - 10, "SWAPSPACE2", 10);
+    memcpy(provoke_bytes + page - sizeof mark, mark, sizeof mark);
     return provoke_good(w, pwrite(file, provoke_bytes, page, 0) == (ssize_t)page && !fsync(file),
                         "a swap file");
 }
