@@ -8,6 +8,7 @@ if(RTS_IMAGE STREQUAL "freertos-m3.elf") # this file is read more than once
   list(APPEND RTS_BOARD_DEFINITIONS RTS_WITHOUT_REALS)
   # have a separate image, -hart.cmake
   set(RTS_WITHOUT_BENCHES "det_bintime|dk_latencytest|hart|hw_latency|posix_metrics|sched_bg50|sync_irqthread")
+  set(RTS_WITHOUT_LOADS "provoke|provoke_actions")
 endif()
 if(NOT DEFINED RTS_OPTIMISATION)
   # 96 KiB of code: moving invariants out of loops takes registers, which are saved and restored.

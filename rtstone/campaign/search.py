@@ -25,8 +25,9 @@ from rtstone.documents.search import Candidate, SearchResult
 from rtstone.errors import TargetError, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.measure.actions import CONTROL
-from rtstone.measure.programs import Breeder, Program, load_of, names, smaller
-from rtstone.measure.provocation import is_lab
+from rtstone.measure.catalogue import catalogue
+from rtstone.measure.programs import Breeder, Program, load_of, names, sizes, smaller
+from rtstone.measure.provocation import is_lab, loads_of
 from rtstone.store.layout import runs
 from rtstone.store.rundir import load
 from rtstone.targets import find
@@ -58,7 +59,8 @@ class Search:
             title=f"search for the worst of {bench}", targets=[target], measure=[bench],
             params={"samples": [str(SAMPLES)]},
         )  # fmt: skip
-        self._breeder = Breeder(seed, names())
+        loads = loads_of(target, catalogue(find(target), interrupt))
+        self._breeder = Breeder(seed, names(loads), sizes(loads))
         self._candidates: list[Candidate] = []
         self._unit = ""
         self._target, self._seed = target, seed

@@ -26,7 +26,7 @@ from rtstone.documents.provocation import (
 from rtstone.documents.run import LOCAL, Run
 from rtstone.errors import Inconclusive, Interrupted, RtstoneError, Unfit, UsageError
 from rtstone.interrupt import Interrupt
-from rtstone.measure.actions import ACTIONS, CONTROL, choose, withheld
+from rtstone.measure.actions import ACTIONS, CONTROL
 from rtstone.measure.provocation import Measured, design, is_lab, measure
 from rtstone.printable import arguments
 from rtstone.store.explanations import explanations
@@ -77,7 +77,7 @@ def command(
     resume: str | None,
     json: bool,
 ) -> int:
-    """Show which actions of other processes delay a wake-up, each alone beside it.
+    """Show which actions of other processes or tasks delay a wake-up, each alone beside it.
 
     ACTION: default, all that the target may do without consent, or with the one given.  A machine
     is measured in blocks of random order, with controls in each; in the lab each action has a boot
@@ -144,14 +144,14 @@ def _measured(
     consents = (
         CONSENTS if is_lab(find_target(spec)) else _GRANTS.get(request.consent or "", CONSENTS[:1])
     )
-    names, json, earlier = request.actions, request.json, request.earlier
-    chosen = choose(names, consents)
+    json, earlier = request.json, request.earlier
     with working(f"asking {spec} what it can measure"):
         session = next((run.session or run.run_id for run in earlier.values()), "")
-        plan = design(spec, chosen, arguments(), interrupt, session)
+        plan = design(spec, request.actions, consents, arguments(), interrupt, session=session)
     if not json or sys.stderr.isatty():
         cases = sum(len(part.plan.cases) for part in plan.parts)
-        say(f"{spec}: {counted(len(chosen), 'action')}, {counted(cases, 'measurement')}")
+        actions = counted(len(plan.system.actions), "action")
+        say(f"{spec}: {actions}, {counted(cases, 'measurement')}")
 
     def listener(number: int, total: int) -> Listener:
         if total > 1 and not json:
@@ -160,8 +160,6 @@ def _measured(
 
     taken = measure(plan, interrupt=interrupt, listener=listener, earlier=earlier)
     system = judged(plan.system, CONTROL.load, taken.runs, taken.controls)
-    if not names:
-        system = structs.replace(system, withheld=withheld(consents))
     if system.exact and taken.error is None:
         system = _explained(system, taken, interrupt)
     if isinstance(taken.error, Interrupted) and (taken.controls or taken.runs):

@@ -38,7 +38,7 @@ MOST_HOURS = 1000.0
 def command(
     *, bench: str, target: str, programs: int | None, hours: float | None, seed: int, json: bool
 ) -> int:
-    """Search for what other processes do that delays BENCH most.
+    """Search for what other processes or tasks do that delays BENCH most.
 
     A program does up to six actions of `rtstone provoke`, each at its time of a cycle.  New ones
     are bred from those that delayed most.  Programs that were measured are not measured again: the

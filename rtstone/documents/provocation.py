@@ -1,4 +1,4 @@
-"""What other processes do, each thing alone beside the wake-up, and what that delays.
+"""What other processes or tasks do, each thing alone beside the wake-up, and what that delays.
 
 Beside an action the kernel may set threads of its own going: an action is never said to take a
 time, only that a wake-up was delayed while it ran.
@@ -21,7 +21,7 @@ Outcome = Literal["beyond", "within", "nothing", "unsupported", "failed"]
 
 
 class Action(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that other processes do.
+    """One thing that other processes do, or other tasks where there are none.
 
     ``load``: that does it, as `--load` takes it.  ``consent``: "own", an unprivileged process can
     do it, and it ends with the process; "shared", it slows others, and that passes by itself;

@@ -32,7 +32,7 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a search on a target.
 
     ``programs``: how many were measured, ``failed`` of them without a result.  ``control``: beside
-    a process that only computes.  ``records``: programs that did more than all before them.
+    a load that only computes.  ``records``: programs that did more than all before them.
     ``drawn``: the best of ``n_drawn`` that were drawn at random and have a result.  ``least``: what
     is left of the best one without the steps that it does not need.  ``cause``: of the largest
     sample of that one, by `rtstone explain`.

@@ -203,6 +203,7 @@ SYSTEMS = {
                 ("det.bintime", "det.bintime", "freertos-m3-hart"),
                 ("dk.latencytest", "dk.latencytest", "freertos-m3-hart"),
                 ("hart.", "Hartstone", "freertos-m3-hart"),
+                ("provoke", "load provoke", "freertos-m3-hart"),
                 ("hw.", "hw.latency", "freertos-m3-hart"),
                 ("posix.metrics", "posix.metrics", "freertos-m3-hart"),
                 ("sched.bg50.", "sched.bg50", "freertos-m3-hart"),

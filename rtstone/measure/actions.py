@@ -1,16 +1,20 @@
 """The catalogue of `rtstone provoke`: what other processes do, and what each needs consent for.
 
-The work itself is in the agent: load provoke (agent/loads/linux/provoke.h), and loads that were
-there before.  The agent refuses an action without consent by a table of its own, which
+On a system without processes it is what other tasks do.  The work itself is in the agent: load
+provoke (agent/loads/linux/provoke.h, agent/loads/freertos/provoke.h), and loads that were there
+before.  The agent of Linux refuses an action without consent by a table of its own, which
 tests/agent/test_provoke.py compares with this one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 
+from rtstone.documents.plan import load_name
 from rtstone.documents.provocation import CONSENTS, Action, Consent
 from rtstone.errors import UsageError, unknown
+from rtstone.wire.records import Load
 
 
 def _own(name: str, meanwhile: str, *, consent: Consent = "own", several: bool = False) -> Action:
@@ -30,9 +34,9 @@ def _other(load: str, meanwhile: str, *, consent: Consent = "own", several: bool
     )  # fmt: skip
 
 
-CONTROL = _own("spin", "a process computes")
+CONTROL = _own("spin", "nothing is asked of the kernel")
 
-ACTIONS = (
+PROCESSES = (
     _own("forks", "50 processes are started and end"),
     _own("execs", "a program is executed"),
     _own("timers", "1000 timers of a process expire together"),
@@ -94,11 +98,48 @@ ACTIONS = (
     _own("module", "a module is loaded and removed", consent="lab"),
 )
 
+TASKS = (
+    _own("tasks", "tasks are created and deleted"),
+    _own("queues", "a queue is filled and emptied"),
+    _own("streams", "messages pass a stream buffer"),
+    _own("heap", "blocks come from a heap with many holes"),
+    _own("events", "tasks that wait for an event are woken by one call"),
+    _own("notify", "tasks are notified one by one"),
+    _own("waiters", "tasks wait at a semaphore again and again"),
+    _own("mutexes", "tasks wait for a mutex, whose owner inherits their priority"),
+    _own("names", "a task is looked for by its name among others"),
+    _own("sleepers", "tasks wake up at the same tick"),
+    _own("delays", "a task waits with a time limit, behind others that sleep"),
+    _own("softtimers", "software timers expire at the same tick"),
+)
+
+ACTIONS = (*PROCESSES, *TASKS)
+
 BY_NAME = {action.name: action for action in ACTIONS}
 
 
-def choose(names: Sequence[str], consents: Collection[Consent]) -> list[Action]:
-    """Return the actions of these names, or all that these consents allow.
+def actions_of(loads: Mapping[str, Load]) -> tuple[Action, ...]:
+    """Return what there is to do on a system whose agent has these loads, load provoke among them.
+
+    An action that the agent lacks is among it all the same.
+    """
+    return TASKS if _choices(loads) & {action.name for action in TASKS} else PROCESSES
+
+
+def within_load(loads: Mapping[str, Load]) -> list[Action]:
+    """Return the actions that load provoke of this agent has."""
+    return [action for action in actions_of(loads) if action.name in _choices(loads)]
+
+
+def _choices(loads: Mapping[str, Load]) -> set[str]:
+    parameter = loads[load_name(CONTROL.load)].param("action")
+    return set(parameter.choices or ()) if parameter else set()
+
+
+def choose(
+    names: Sequence[str], consents: Collection[Consent], actions: Sequence[Action]
+) -> list[Action]:
+    """Return the actions of these names, or all of ``actions`` that these consents allow.
 
     Raises UsageError for a name that there is not, and for one that lacks its consent.
     """
@@ -110,7 +151,7 @@ def choose(names: Sequence[str], consents: Collection[Consent]) -> list[Action]:
         action = lacking[0]
         raise UsageError(f"action {action.name}: {action.meanwhile}; {_ADVICE[action.consent]}")
     chosen = dict.fromkeys(names) or dict.fromkeys(
-        action.name for action in ACTIONS if action.consent in consents
+        action.name for action in actions if action.consent in consents
     )
     return [BY_NAME[name] for name in chosen]
 
@@ -122,7 +163,7 @@ _ADVICE: dict[Consent, str] = {
 }
 
 
-def withheld(consents: Collection[Consent]) -> dict[str, int]:
-    """Return how many actions there are of each consent that is lacking."""
-    counts = {consent: sum(a.consent == consent for a in ACTIONS) for consent in CONSENTS}
-    return {consent: n for consent, n in counts.items() if consent not in consents}
+def withheld(consents: Collection[Consent], actions: Sequence[Action]) -> dict[str, int]:
+    """Return how many of the actions need each consent that is lacking."""
+    counts = Counter(action.consent for action in actions)
+    return {name: counts[name] for name in CONSENTS if counts[name] and name not in consents}

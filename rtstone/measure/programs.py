@@ -1,18 +1,19 @@
 """Programs of actions, and how a search makes new ones of those that were measured.
 
 A program does several actions of `rtstone provoke`, each at its time of a cycle (load actions,
-agent/loads/linux/actions.c).  Of each set of actions the best program is bred from: so a search
+agent/loads/steps.h).  Of each set of actions the best program is bred from: so a search
 does not narrow to variants of one, and finds what only several actions together do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
 from rtstone.documents.plan import load_name
-from rtstone.measure.actions import ACTIONS
+from rtstone.measure.actions import CONTROL, within_load
+from rtstone.wire.records import Load
 
 LOAD = "actions"
 CYCLE_US = 4937  # the load's default
@@ -46,14 +47,23 @@ def load_of(program: Program) -> str:
     return f"{LOAD}:steps={','.join(map(str, program))}"
 
 
-def names() -> list[str]:
-    """Return the actions that programs are made of: those that change no settings."""
+def names(loads: Mapping[str, Load]) -> list[str]:
+    """Return the actions that programs are made of: those that change no settings.
+
+    ``loads``: of the agent, load provoke among them.
+    """
     return [
         action.name
-        for action in ACTIONS
-        if load_name(action.load) == "provoke" and action.consent in {"own", "shared"}
-        and not action.several_cpus
-    ]  # fmt: skip
+        for action in within_load(loads)
+        if action.consent in {"own", "shared"} and not action.several_cpus
+    ]
+
+
+def sizes(loads: Mapping[str, Load]) -> list[int]:
+    """Return how many of what they use actions may take there, besides what is usual for them."""
+    number = loads[load_name(CONTROL.load)].param("n")
+    most = number.max if number and number.max is not None else SIZES[-1]
+    return [size for size in SIZES if size <= most]
 
 
 class Proposal(NamedTuple):
@@ -69,9 +79,12 @@ class Breeder:
     ``bred``: False draws all of them at random.
     """
 
-    def __init__(self, seed: int, actions: Sequence[str], *, bred: bool = True) -> None:
+    def __init__(
+        self, seed: int, actions: Sequence[str], sizes: Sequence[int] = SIZES, *, bred: bool = True
+    ) -> None:
         self._random = Random(seed)
         self._actions = list(actions)
+        self._sizes = (None, *sizes)
         self._bred = bred
         self._best: dict[frozenset[str], tuple[float, Program]] = {}
         self._proposed: set[Program] = set()
@@ -101,7 +114,7 @@ class Breeder:
         random = self._random
         return Step(
             random.randrange(CYCLE_US), random.choice(self._actions),
-            random.choice((None, *SIZES)),
+            random.choice(self._sizes),
         )  # fmt: skip
 
     def _parent(self) -> Program:
@@ -126,7 +139,7 @@ class Breeder:
             case "move":
                 steps[place] = step._replace(at_us=random.randrange(CYCLE_US))
             case "size":
-                steps[place] = step._replace(n=random.choice((None, *SIZES)))
+                steps[place] = step._replace(n=random.choice(self._sizes))
             case "action":
                 steps[place] = step._replace(action=random.choice(self._actions))
             case "add":

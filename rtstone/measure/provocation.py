@@ -1,4 +1,4 @@
-"""Measure the wake-up beside actions of other processes, one action at a time.
+"""Measure the wake-up beside actions of other processes or tasks, one action at a time.
 
 A machine is measured by one run: in each of several blocks every action once and several controls,
 in an order drawn for each, so that drift and what others do there decide nothing.  In the lab each
@@ -7,19 +7,19 @@ action has a run, and so a boot, of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 from zlib import crc32
 
 from msgspec import structs
 
-from rtstone.documents.plan import Plan
-from rtstone.documents.provocation import Action, Provoked, System
+from rtstone.documents.plan import Plan, load_name
+from rtstone.documents.provocation import Action, Consent, Provoked, System
 from rtstone.documents.run import QEMU, Run
 from rtstone.errors import Inconclusive, RtstoneError, UsageError
 from rtstone.interrupt import Interrupt
-from rtstone.measure.actions import CONTROL
+from rtstone.measure.actions import CONTROL, PROCESSES, actions_of, choose, withheld
 from rtstone.measure.listener import Listener
 from rtstone.measure.loads import parse
 from rtstone.measure.planner import Offer, ask, draft
@@ -28,6 +28,8 @@ from rtstone.measure.start import execute, resume
 from rtstone.store.index import find as find_run
 from rtstone.targets import find
 from rtstone.targets.base import Target
+from rtstone.wire.parameters import Catalogue
+from rtstone.wire.records import Load
 
 BENCH = "dk.periodic"
 SAMPLES = 2000  # of a measurement: its p99 rests on 20
@@ -63,27 +65,30 @@ class Measured(NamedTuple):
 
 def design(
     spec: str,
-    actions: Sequence[Action],
+    names: Sequence[str],
+    consents: Collection[Consent],
     command: Sequence[str],
     interrupt: Interrupt,
+    *,
     session: str = "",
 ) -> Design:
     """Return what is to be measured on a target, which is asked what it can do.
 
-    ``session``: of a measurement that goes on; the same actions then give the same runs.  Raises
-    UsageError, also for a target without load provoke, TargetError, Interrupted.
+    ``names``: of actions; none: all that the system has and these consents allow.  ``session``: of
+    a measurement that goes on; the same actions then give the same runs.  Raises UsageError, also
+    for a target without load provoke, TargetError, Interrupted.
     """
     offer = ask(spec, interrupt)
-    loads = offer.offered.loads
-    if CONTROL.load.partition(":")[0] not in loads:
-        raise UsageError(
-            f"target '{spec}' has no load provoke: only Linux does what other processes may do"
-        )
+    loads = loads_of(spec, offer.offered)
+    own = actions_of(loads)
+    actions = choose(names, consents, own)
     lab = is_lab(offer.target)
     request = Request(names=(BENCH,), target=spec, params={"samples": SAMPLES}, command=command)
     measured, absent = [], []
     for action in actions:
         try:
+            if action not in own:
+                raise UsageError(f"only {'Linux' if action in PROCESSES else 'FreeRTOS'} has it")
             parse(action.load, loads)
         except UsageError as error:
             absent.append(Provoked(action=action, outcome="unsupported", reason=str(error)))
@@ -97,6 +102,7 @@ def design(
         single_cpu=lab or len(offer.target.cpus()) == 1, blocks=1 if lab else BLOCKS,
         controls=CONTROLS, seed=seed, control=None, runs=[],
         actions=[Provoked(action=action, outcome="failed") for action in measured] + absent,
+        withheld={} if names else withheld(consents, own),
     )  # fmt: skip
     if not measured:
         return Design(system, [])
@@ -109,6 +115,15 @@ def design(
     return Design(system, [Part(offer.target, structs.replace(plan, run_id=session))])
 
 
+def loads_of(spec: str, offered: Catalogue) -> Mapping[str, Load]:
+    """Return the loads of a target, load provoke among them.  Raises UsageError if it is not."""
+    name = load_name(CONTROL.load)
+    if name not in offered.loads:
+        why = offered.apart.get(name, "only Linux and FreeRTOS have it")
+        raise UsageError(f"target '{spec}' has no load {name}: {why}")
+    return offered.loads
+
+
 def is_lab(target: Target) -> bool:
     """Return whether a target is a guest that nobody else uses."""
     return target.name.startswith(QEMU)
@@ -117,10 +132,14 @@ def is_lab(target: Target) -> bool:
 def _booted(
     system: System, actions: Sequence[Action], request: Request, offer: Offer, session: str
 ) -> Design:
-    """Return the design of the lab: the controls, then each action, a boot each."""
+    """Return the design of the lab: the controls, then each action, a boot each.
+
+    A system without a seed has one control: another boot of it is the same.
+    """
     parts = []
     name = offer.target.name
-    seeds = [None] if _SEED in name else [None, *range(2, CONTROLS + 1)]
+    fixed = _SEED in name or offer.place.detail.get("seed") is None
+    seeds = [None] if fixed else [None, *range(2, CONTROLS + 1)]
     boots = [(seed, CONTROL, True) for seed in seeds]
     boots += [(None, action, False) for action in actions]
     for number, (seed, action, control) in enumerate(boots, 1):

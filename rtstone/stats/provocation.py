@@ -1,4 +1,4 @@
-"""Which actions of other processes delay a wake-up beyond the controls, and their order.
+"""Which actions of other processes or tasks delay a wake-up beyond the controls, and their order.
 
 On a machine a maximum of a few seconds proves nothing, as others cause maxima as well.  So p99 of a
 measurement is what counts, and its rank among the controls of its block: without a delay it is as

@@ -13,6 +13,7 @@ import pytest
 from rtstone.interrupt import Interrupt, bound
 from rtstone.lab import systems
 from rtstone.lab.ready import missing
+from rtstone.measure.actions import CONTROL, TASKS
 from rtstone.measure.catalogue import catalogue
 from rtstone.resources import BUILT
 from rtstone.targets import find
@@ -524,3 +525,126 @@ def test_a_case_that_gives_up_before_its_first_sample_has_no_timed_section(answe
     assert end["status"] == "unsupported"
     assert end["reason"].startswith("policy=rr: no time slicing in this image, ")
     assert end["evidence"]["section_ns"] is None
+
+
+# ---- what other tasks do ------------------------------------------------------------------------
+
+
+def has_provoke(board: str) -> bool:
+    """Return whether the board's image has room for loads provoke and actions."""
+    return board != "freertos-m3"
+
+
+def offered(records: Sequence[Json]) -> list[str]:
+    """Return the actions of load provoke that an agent lists."""
+    (load,) = [r for r in pick(records, "load") if r["id"] == "provoke"]
+    (param,) = [p for p in load["params"] if p["name"] == "action"]
+    return list(param["choices"])
+
+
+def test_the_catalogue_of_tasks_is_that_of_the_agent(session: Session, board: str) -> None:
+    if not has_provoke(board):
+        assert not {"provoke", "actions"} & {r["id"] for r in pick(session[0], "load")}
+        return
+    catalogue = [CONTROL.name, *(action.name for action in TASKS)]
+    small = board.startswith("freertos-m")  # no RAM for the task of timers
+    assert offered(session[0]) == [n for n in catalogue if n != "softtimers" or not small]
+
+
+def beside(loads: Sequence[str], case: str) -> list[str]:
+    """Return commands that measure a case beside each load, and what the heap has after each."""
+    return [
+        command
+        for i, load in enumerate(loads)
+        for command in (f"load {load}", f"case {2 * i} {case}", "load none",
+                        f"case {2 * i + 1} sys.footprint")
+    ]  # fmt: skip
+
+
+def heaps(records: Sequence[Json]) -> set[float]:
+    """Return the bytes of the heap that are in use after each load."""
+    results = [r for r in pick(records, "result") if r["id"] % 2]
+    return {v for r in results for name, v, _ in r["figures"] if name == "of it in use"}
+
+
+@pytest.mark.usefixtures("thorough")
+def test_every_action_of_tasks_works_and_leaves_nothing(
+    emulate: Run, session: Session, board: str
+) -> None:
+    if not has_provoke(board):
+        pytest.skip("its image has no room for the load")
+    loads = [f"provoke action={name}" for name in offered(session[0])]
+    loads.append("actions steps=" + ",".join(f"{n}@{i}00us" for i, n in enumerate(SMALL_STEPS)))
+    records, output, status = emulate(beside(loads, "dk.periodic samples=300"), timeout=300)
+    assert (status, output) == (0, b"")
+    loaded = [r["status"] for r in pick(records, "loaded") if r["load"] != "none"]
+    assert loaded == ["ok"] * len(loads)
+    measured = [r for r in pick(records, "end") if r["id"] % 2 == 0]
+    assert [r["status"] for r in measured] == ["ok"] * len(loads)
+    assert all(rate["alive"] and rate["achieved"] > 0 for r in measured for rate in r["load"])
+    assert len(heaps(records)) == 1
+
+
+SMALL_STEPS = ["events*2", "sleepers*2", "heap*4", "tasks*1"]
+
+
+@pytest.mark.usefixtures("thorough")
+def test_a_delay_grows_with_the_tasks_that_wake_up_at_once(emulate: Run, board: str) -> None:
+    """The tick's handler makes one after the other ready, in as many instructions each."""
+    if not has_provoke(board):
+        pytest.skip("its image has no room for the load")
+    sizes = [8, 16, 32]
+    loads = [f"provoke action=sleepers n={n}" for n in sizes]
+    records, _, _ = emulate(beside(loads, "dk.periodic samples=300"), timeout=300)
+    results = [r for r in pick(records, "result") if r["id"] % 2 == 0]
+    small, middle, large = (late([r], board)[""][1] for r in results)
+    each = (large - middle) / (32 - 16)
+    assert (middle - small) / (16 - 8) == pytest.approx(each, rel=0.05)
+    assert 20 < each < 150
+
+
+@pytest.mark.usefixtures("thorough")
+def test_a_step_comes_at_its_time_of_the_cycle(emulate: Run, board: str) -> None:
+    """In cycles of five periods a step just before a release delays it, and one after it never."""
+    if not has_provoke(board):
+        pytest.skip("its image has no room for the load")
+    per_us = systems.find(board).board.instructions_per_s / 1e6
+    woken = 60 * 32 / per_us  # µs in which 32 tasks are made ready, or more
+    steps = [f"events*32@{round(5000 - woken / 2)}us", "events*32@4300us"]
+    loads = [f"actions every=5000000 steps={step}" for step in steps]
+    records, _, _ = emulate(beside(loads, "dk.periodic samples=300"), timeout=300)
+    results = [r for r in pick(records, "result") if r["id"] % 2 == 0]
+    before, after = (late([r], board)[""][1] for r in results)
+    assert before > 700
+    assert before > 1.7 * after
+
+
+@pytest.mark.usefixtures("thorough")
+def test_what_the_heap_has_no_room_for_is_unsupported(emulate: Run, board: str) -> None:
+    if not has_provoke(board):
+        pytest.skip("its image has no room for the load")
+    many = ",".join(f"{name}*64@{i}us" for i, name in enumerate(["events", "notify", "waiters"]))
+    records, _, _ = emulate(beside([f"actions steps={many}"], "null samples=5"), timeout=300)
+    loaded = pick(records, "loaded")[0]
+    if board.startswith("freertos-m"):
+        assert loaded["status"] == "unsupported"
+        assert loaded["reason"].endswith("*64: 174 KiB of the heap of 232 KiB stay free for cases")
+    else:
+        assert loaded["status"] == "ok"
+
+
+@pytest.mark.usefixtures("thorough")
+@pytest.mark.parametrize(
+    ("steps", "reason"),
+    [("events", "no step: 'events'"), ("forks@1us", "no step: 'forks@1us'"),
+     ("events*1025@1us", "no step: 'events*1025@1us'"),
+     ("spin@1us,events@4937us", "after the end of the cycle: 'events@4937us'")],
+)  # fmt: skip
+def test_what_is_no_program_of_tasks_is_refused(
+    emulate: Run, board: str, steps: str, reason: str
+) -> None:
+    if not has_provoke(board):
+        pytest.skip("its image has no room for the load")
+    (loaded,) = pick(emulate([f"load actions steps={steps}"])[0], "loaded")
+    assert loaded["status"] == "unsupported"
+    assert reason in loaded["reason"]

@@ -15,7 +15,7 @@ from random import Random
 import pytest
 
 from rtstone.documents.provocation import CONSENTS
-from rtstone.measure.actions import ACTIONS, CONTROL
+from rtstone.measure.actions import ACTIONS, CONTROL, PROCESSES
 from tests.agent.processes import name_of, parents
 from tests.agent.rights import as_root, copied, nobody
 from tests.agent.speak import BUILD, HASTY, listed
@@ -24,7 +24,7 @@ from tests.waiting import soon
 
 pytestmark = pytest.mark.machine
 
-OWN = {a.name: a for a in [CONTROL, *ACTIONS] if a.load.startswith("provoke:")}
+OWN = {a.name: a for a in [CONTROL, *PROCESSES] if a.load.startswith("provoke:")}
 UNPRIVILEGED = [name for name, action in OWN.items() if action.consent == "own"]
 SMALL = {"herd": 50, "readdir": 200, "locks": 200, "hugesplit": 1}  # of those that take long
 
@@ -32,7 +32,7 @@ SMALL = {"herd": 50, "readdir": 200, "locks": 200, "hugesplit": 1}  # of those t
 def test_the_catalogue_is_that_of_the_agent(agent: LoadAgent) -> None:
     """Names, and by its refusals what each needs consent for."""
     loads = {load["id"]: load for load in listed("load")}
-    assert {a.load.partition(":")[0] for a in ACTIONS} <= set(loads)
+    assert {a.load.partition(":")[0] for a in PROCESSES} <= set(loads)
     params = {param["name"]: param for param in loads["provoke"]["params"]}
     assert set(params["action"]["choices"]) == set(OWN)
     assert params["consent"]["choices"] == list(CONSENTS[:3])

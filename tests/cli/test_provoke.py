@@ -33,7 +33,10 @@ from tests.stats.test_provocation import boots, refused, result, run, system
         (["kprobe", "--consent", "shared"], "allow it with --consent system"),
         (["module", "--consent", "system"], "only a guest of the lab does it"),
         (["--consent", "all"], "unknown consent 'all', in --consent"),
-        (["--target", "sim:solaris-8-1rt"], "target 'sim:solaris-8-1rt' has no load provoke"),
+        (
+            ["--target", "sim:solaris-8-1rt"],
+            "has no load provoke: only Linux and FreeRTOS",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(cli: Cli, words: list[str], says: str) -> None:
@@ -76,7 +79,7 @@ def test_a_target_that_supports_no_action_ends_with_3(
     results = [result(n, CONTROL.load, 8000) for n in range(4)]
     results += [refused(row.action.load, "no right") for row in rows]
     measured = Measured([run(results)], [], None)
-    monkeypatch.setattr(provoke, "design", lambda *_: Design(empty, []))
+    monkeypatch.setattr(provoke, "design", lambda *_, **__: Design(empty, []))
     monkeypatch.setattr(provoke, "measure", lambda *_, **__: measured)
     done = cli("provoke", "drop", "mount", "--consent", "shared")
     assert done.status == 3
@@ -162,8 +165,8 @@ def test_the_same_command_goes_on_with_a_session(cli: Cli, monkeypatch: pytest.M
     )
     sessions: list[str] = []
 
-    def design(*words: object) -> Design:
-        sessions.append(str(words[-1]))
+    def design(*_: object, session: str) -> Design:
+        sessions.append(session)
         return Design(structs.replace(system(0, exact=True, blocks=1), actions=[row]), [])
 
     def measure(*_: object, earlier: dict[str, Run], **__: object) -> Measured:

@@ -10,13 +10,12 @@ from tests.conftest import Cli
 
 pytestmark = pytest.mark.lab
 
-SYSTEM = "linux-6.1"
 
-
-def test_a_search_goes_on_and_its_worst_is_there_again(cli: Cli) -> None:
-    if lacking := ready.missing(systems.find(SYSTEM)):
+@pytest.mark.parametrize("system", ["linux-6.1", "freertos-a64"])
+def test_a_search_goes_on_and_its_worst_is_there_again(cli: Cli, system: str) -> None:
+    if lacking := ready.missing(systems.find(system)):
         pytest.skip(f"no {lacking[0].component}: {lacking[0].command}")
-    words = ["search", "dk.periodic", "--target", f"qemu:{SYSTEM}", "--seed", "5", "--json"]
+    words = ["search", "dk.periodic", "--target", f"qemu:{system}", "--seed", "5", "--json"]
     first = cli(*words, "--programs", "1").document
     measured = set(runs().iterdir())
     again = cli(*words, "--programs", "1").document
@@ -28,5 +27,5 @@ def test_a_search_goes_on_and_its_worst_is_there_again(cli: Cli) -> None:
     assert first["control"]["longest"] > 0
     assert least["longest"] >= 0.95 * record["longest"]
     done = cli("run", "dk.periodic", "-p", f"samples={first['samples']}", "--target",
-               f"qemu:{SYSTEM}", "--load", least["load"], "--json")  # fmt: skip
+               f"qemu:{system}", "--load", least["load"], "--json")  # fmt: skip
     assert done.document["results"][0]["max"] == least["longest"]

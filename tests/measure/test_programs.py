@@ -6,6 +6,7 @@ from statistics import median
 
 import pytest
 
+from rtstone.measure.actions import CONTROL, PROCESSES, TASKS
 from rtstone.measure.programs import (
     CYCLE_US,
     SIZES,
@@ -15,11 +16,31 @@ from rtstone.measure.programs import (
     Step,
     load_of,
     names,
+    sizes,
     smaller,
 )
+from rtstone.wire.records import Load, Param
 
 SEEDS = 40
 MOST = 3000  # programs, after which a search has not found it
+# As the agents of Linux and FreeRTOS list them: with more than programs are made of, and with one
+# that this agent lacks.
+LINUX, FREERTOS = (
+    {
+        "provoke": Load(
+            "provoke",
+            params=[Param("action", "choice", choices=choices), Param("n", "int", max=most)],
+        )
+    }
+    for most, choices in (
+        (
+            20_000,
+            [action.name for action in (CONTROL, *PROCESSES) if action.load.startswith("provoke:")],
+        ),
+        (64, [action.name for action in (CONTROL, *TASKS) if action.name != "softtimers"]),
+    )
+)
+NAMES = names(LINUX)
 WITHIN_US = 800  # 50,000 instructions of a board with 62.5 million a second
 
 
@@ -43,7 +64,7 @@ def planted(program: Program) -> float:
 
 def taken(seed: int, *, bred: bool) -> int:
     """Return how many programs a search takes until one has the rare path."""
-    breeder = Breeder(seed, names(), bred=bred)
+    breeder = Breeder(seed, NAMES, bred=bred)
     for number in range(1, MOST):
         program = breeder.propose().program
         longest = planted(program)
@@ -63,19 +84,19 @@ def test_a_rare_path_is_reached_in_far_fewer_programs_than_at_random() -> None:
 def test_a_seed_and_measurements_give_the_same_programs() -> None:
     runs = []
     for _ in range(2):
-        breeder = Breeder(7, names())
+        breeder = Breeder(7, NAMES)
         programs = []
         for _ in range(200):
             programs.append(breeder.propose())
             breeder.learn(programs[-1].program, planted(programs[-1].program))
         runs.append(programs)
     assert runs[0] == runs[1]
-    other = Breeder(8, names())
+    other = Breeder(8, NAMES)
     assert [other.propose() for _ in range(8)] != runs[0][:8]
 
 
 def test_programs_are_such_as_the_load_takes_and_none_comes_twice() -> None:
-    breeder = Breeder(3, names())
+    breeder = Breeder(3, NAMES)
     seen = set()
     for _ in range(1000):
         program = breeder.propose().program
@@ -85,7 +106,7 @@ def test_programs_are_such_as_the_load_takes_and_none_comes_twice() -> None:
         assert list(program) == sorted(program, key=lambda step: step.at_us)
         for step in program:
             assert 0 <= step.at_us < CYCLE_US
-            assert step.action in names()
+            assert step.action in NAMES
             assert step.n is None or step.n in SIZES
         assert len(load_of(program).partition("steps=")[2]) < 480
         breeder.learn(program, planted(program))
@@ -93,7 +114,17 @@ def test_programs_are_such_as_the_load_takes_and_none_comes_twice() -> None:
 
 @pytest.mark.parametrize("action", ["kprobe", "settime", "hdparm", "membarrier", "spin"])
 def test_no_program_changes_settings_or_needs_several_cpus(action: str) -> None:
-    assert action not in names()
+    assert action not in NAMES
+
+
+def test_programs_are_made_of_what_the_system_has() -> None:
+    assert {"forks", "locks", "memcg"} <= set(NAMES)
+    assert names(FREERTOS) == [action.name for action in TASKS if action.name != "softtimers"]
+    assert not set(NAMES) & set(names(FREERTOS))
+    assert tuple(sizes(LINUX)) == SIZES
+    breeder = Breeder(1, names(FREERTOS), sizes(FREERTOS))
+    steps = [step for _ in range(200) for step in breeder.propose().program]
+    assert {step.n for step in steps} == {None, 1, 4, 16, 64}
 
 
 def test_a_smaller_program_lacks_one_step() -> None:

@@ -9,6 +9,7 @@
 #define configTOTAL_HEAP_SIZE (232u << 10)
 #endif
 #define configMINIMAL_STACK_SIZE 128 /* words of 4 bytes */
+#define configUSE_TIMERS 0           /* no RAM for their task */
 #define configUSE_TICK_HOOK 1        /* extends the counter to 64 bits */
 
 /* Of ARMv8-M: the processor starts in secure state, and stays there. */

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../steps.h"
 #include "linux.h"
 #include "restore.h"
 
@@ -189,17 +190,6 @@ int provoke_allowed(rts_running *l, const provoke_action *a, provoke_consent mos
         a->consent == PROVOKE_SHARED ? "shared" : "system");
 }
 
-/* Sleeps until the next cycle's `at`, where the last one began at *cycle; 0: none has. */
-static void next_cycle(rts_worker *w, uint64_t every, uint64_t at, uint64_t *cycle)
-{
-    uint64_t now = rts_time_ns().ns;
-    uint64_t next = (now - at) / every + 1;
-    if (*cycle)
-        w->missed += next - *cycle - 1;
-    *cycle = next;
-    rts_sleep_until_ns((rts_ns){next * every + at});
-}
-
 void provoke_repeat(rts_worker *w, const provoke_action *a, unsigned n, uint64_t every, uint64_t at)
 {
     int restorer = -1;
@@ -216,7 +206,7 @@ void provoke_repeat(rts_worker *w, const provoke_action *a, unsigned n, uint64_t
         do {
             w->done++;
             if (every)
-                next_cycle(w, every, at, &cycle);
+                rts_step_await(w, every, at, &cycle);
         } while (rts_load_goes_on(w) && a->round(w, n));
     if (restorer >= 0)
         rts_load_restore(restorer);

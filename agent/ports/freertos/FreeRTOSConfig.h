@@ -43,7 +43,12 @@ extern volatile uint64_t freertos_preemptions;
 #define configUSE_QUEUE_SETS 1
 #define configUSE_TASK_NOTIFICATIONS 1
 #define configTASK_NOTIFICATION_ARRAY_ENTRIES 4 /* the kernel's, the port's, two channels */
-#define configUSE_TIMERS 0
+#ifndef configUSE_TIMERS /* its task is below all that cases use; a load needs it */
+#define configUSE_TIMERS 1
+#endif
+#define configTIMER_TASK_PRIORITY 2 /* RTS_PRIO_MIN */
+#define configTIMER_QUEUE_LENGTH 8
+#define configTIMER_TASK_STACK_DEPTH (2 * configMINIMAL_STACK_SIZE)
 #define configUSE_STREAM_BUFFERS 1
 #define configQUEUE_REGISTRY_SIZE 0
 
@@ -76,5 +81,6 @@ void freertos_assert(const char *file, int line);
 #define INCLUDE_xTaskGetCurrentTaskHandle 1
 #define INCLUDE_eTaskGetState 1
 #define INCLUDE_uxTaskGetStackHighWaterMark 1
+#define INCLUDE_xTaskGetHandle 1
 
 #endif

@@ -44,7 +44,8 @@ function(add_kernel kernel)
   add_library(
     ${kernel} STATIC
     ${FREERTOS_KERNEL_PATH}/tasks.c ${FREERTOS_KERNEL_PATH}/queue.c ${FREERTOS_KERNEL_PATH}/list.c
-    ${FREERTOS_KERNEL_PATH}/stream_buffer.c ${PORTABLE_KERNEL}/MemMang/${RTS_FREERTOS_HEAP}.c
+    ${FREERTOS_KERNEL_PATH}/stream_buffer.c ${FREERTOS_KERNEL_PATH}/event_groups.c
+    ${FREERTOS_KERNEL_PATH}/timers.c ${PORTABLE_KERNEL}/MemMang/${RTS_FREERTOS_HEAP}.c
     ${KERNEL_PORT})
   target_compile_options(${kernel} PRIVATE -w $<$<COMPILE_LANGUAGE:C>:-includestring.h>
                          ${RTS_KERNEL_OPTIONS})

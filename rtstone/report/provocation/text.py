@@ -216,12 +216,12 @@ def _notes(system: System) -> Iterator[str]:
     if system.exact:
         yield (
             f"Ranked by the worst of {_samples(system)} wake-ups, each action in a boot of its "
-            "own. Beyond the controls: more than twice the worst beside a process that computes, "
+            "own. Beyond the controls: more than twice the worst beside a load that only computes, "
             f"in {counted(system.controls, 'boot')}. Numbers are instructions."
         )
     else:
         yield (
-            "Ranked by p99 over that of the controls (a process that computes) in the same of "
+            "Ranked by p99 over that of the controls (a load that only computes) in the same of "
             f"{counted(system.blocks, 'block')}; a worst value of a few seconds proves nothing "
             "here. That any action without an effect is called beyond the controls has a chance "
             "of at most 5%."

@@ -24,7 +24,7 @@ def answer(result: SearchResult) -> str:
         f"actions: {_longest(record, result)}"
     )
     if result.control.longest:
-        text += f"; beside a process that only computes {_longest(result.control, result)}"
+        text += f"; beside one that only computes {_longest(result.control, result)}"
     return f"{text} (of what ran)"
 
 
