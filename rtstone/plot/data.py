@@ -47,7 +47,8 @@ def check_distributions(results: Sequence[Result]) -> None:
         if not whole(result).histogram:
             raise UsageError(
                 f"statistics only, of {result.bench} {result.series}".rstrip()
-                + ": it has no distribution to draw; have the tool write its histogram, if it can"
+                + ": it has no distribution to draw; have the tool write its "
+                "histogram, if it can, or read both side by side in `rtstone compare`"
             )
 
 

@@ -17,7 +17,7 @@ from rtstone.report.parts.console import copied
 from rtstone.stats.comparison.compare import compare
 from rtstone.units import rounded
 from tests.stats.lab import lab, result
-from tests.stats.lossy import quiet
+from tests.stats.lossy import lossy, quiet
 from tests.stats.runs import session
 from tests.stats.test_verdicts import latencies, shifted
 
@@ -252,6 +252,16 @@ def test_where_more_runs_settle_nothing_it_names_floor_and_steal() -> None:
     assert text.endswith(
         "%, steal time in 4.8% of the time. Its hypervisor is the likely reason; measure on a "
         "machine of its own."
+    )
+
+
+def test_of_runs_too_short_for_a_floor_it_asks_for_longer_ones() -> None:
+    comparison = compare([lossy(0), lossy(1)], floor=[lossy(number) for number in (2, 3, 4)])
+    assert comparison.main[0].verdict == "inconclusive"
+    text, command = advice(comparison)
+    assert command == ""
+    assert text.startswith(
+        "More runs as short as these will not decide it, measure for longer (--time): too few "
     )
 
 

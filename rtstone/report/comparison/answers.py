@@ -119,28 +119,36 @@ def _beside_floor(comparison: Comparison) -> tuple[str, str]:
     case = next(iter(comparison.main), None)
     if case is None or case.verdict != "inconclusive":
         return "", ""
-    effects = [e.effect for e in case.effects if e.effect.floor is not None]
-    open_ = [effect for effect in effects if effect.verdict == "inconclusive"]
-    if not open_:
-        return "", ""
-    pairs = min((effect.pairs for effect in open_ if effect.pairs), default=None)
+    unsettled = [e.effect for e in case.effects if e.effect.verdict == "inconclusive"]
+    beside = [effect for effect in unsettled if effect.floor is not None]
+    pairs = min((effect.pairs for effect in beside if effect.pairs), default=None)
     if pairs is not None and pairs <= _MANY:
         text = f"To settle it, take about {counted(pairs, 'pair')} of runs in turn"
         if command := _in_turn(comparison, pairs):
             return f"{text}:", command
         return f"{text} (run one, then the other), and join those of each by commas.", ""
-    if any(effect.missing for effect in open_):  # of several runs, which the verdicts say
+    if any(effect.missing for effect in unsettled):  # the verdicts say how many
         return "", ""
-    floor = max(effect.floor or 0.0 for effect in open_)
-    facts = [f"noise floor {rounded(100 * floor)}%"]
+    if beside:
+        floor = max(effect.floor or 0.0 for effect in beside)
+        text = f"More runs of this machine will not decide it: noise floor {rounded(100 * floor)}%"
+    elif few := next((e.reason for e in unsettled if (e.reason or "").startswith("too few")), ""):
+        text = f"More runs as short as these will not decide it, measure for longer (--time): {few}"
+    else:
+        return "", ""
+    return f"{text}{_disturbed(comparison)}.", ""
+
+
+def _disturbed(comparison: Comparison) -> str:
+    """Return why numbers of a virtual machine scatter, empty of any other."""
     stolen = max((c.stolen for c in comparison.columns if c.stolen), default=None)
     if stolen:
-        facts.append(f"steal time in {100 * stolen:.2g}% of the time")
-    text = f"More runs of this machine will not decide it: {', '.join(facts)}"
-    if stolen:
-        return f"{text}. Its hypervisor is the likely reason; measure on a machine of its own.", ""
+        return (
+            f", steal time in {100 * stolen:.2g}% of the time. Its hypervisor is the likely "
+            "reason; measure on a machine of its own"
+        )
     virtual = comparison.equal.get("virtual machine") == "yes"
-    return f"{text}{', on a virtual machine, the likely reason' if virtual else ''}.", ""
+    return ", on a virtual machine, the likely reason" if virtual else ""
 
 
 def _in_turn(comparison: Comparison, pairs: int) -> str:
