@@ -166,6 +166,23 @@ def test_a_long_table_goes_on_in_another_float(tmp_path: Path) -> None:
     compiled([text], tmp_path, "twocolumn")
 
 
+def test_a_grid_of_many_columns_is_one_of_several_parts() -> None:
+    heads = [Head("here", f"system {n}") for n in range(13)]
+    rows = [(Head("", f"row {n}"), [Cell(f"{n}.{m}", marks=[m]) for m in range(13)]) for n in "ab"]
+    text = write(page(Grid("call", heads, rows), Notes([f"note {n}" for n in range(1, 13)],
+                 "footnotes")), "x")  # fmt: skip
+    cells = check_grammar(text)
+    assert [len(row) for row in cells] == [6] * 6 + [4] * 3
+    values = [cell.split(r"\text")[0].strip() for row in cells for cell in row[1:] if "." in cell]
+    assert sorted(values) == sorted(f"{n}.{m}" for n in "ab" for m in range(13))
+    assert r"\label{x:key-1}" in text and r"\label{x:key-3}" in text
+    assert "note 12" in text.split(r"\label{x:key-3}")[1]
+    assert "note 1 " not in text.split(r"\label{x:key-3}")[1]
+    text = write(page(Grid("call", heads[:1], [(Head("", "a"), [Cell("1")])]),
+                 Notes(["of no cell"], "footnotes")), "x")  # fmt: skip
+    assert "of no cell" in text
+
+
 def test_a_footnote_stands_below_the_rows_that_it_is_of() -> None:
     rows = [[f"{n}" + (" [1]" if n == 2 else " [2]" if n == 60 else ""), "x"] for n in range(70)]
     text = write(page(Table(["a", "b"], rows), Notes(["early", "late"], "footnotes")), "x")

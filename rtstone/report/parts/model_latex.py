@@ -15,6 +15,7 @@ _GAP = r" \quad "
 _FITTED = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 _FOLDED = 36  # most letters of a line of a column
 _TEXT = r"p{0.36\linewidth}"  # a column of longer cells, which are folded
+_COLUMNS = 6  # of numbers, beside the headings of the rows
 _LINE = 20  # letters of a line of such a column, where a paper has two
 _LONG = (
     45  # lines of a page; a longer table goes on in another float, as columns allow no longtable
@@ -64,26 +65,54 @@ def _section(section: Section, label: str) -> Iterator[str]:
         if isinstance(block, Notes) and block.kind == "footnotes"
         for text in block.texts
     ]
-    tables = [block for block in section.blocks if isinstance(block, Grid | Table)]
+    tables = [
+        part for block in section.blocks if isinstance(block, Grid | Table)
+        for part in (_beside(block) if isinstance(block, Grid) else [block])
+    ]  # fmt: skip
+    marks = {
+        mark for block in tables for row in _texts(block) for c in row for mark in _marks(c)[1]
+    }
+    loose = [number for number in range(1, len(notes) + 1) if str(number) not in marks]
     for number, block in enumerate(tables, 1):
         title = getattr(block, "title", "") or section.title
         caption = f"{title}. {section.text}" if section.text else title
         yield from table(
-            block, caption, label if len(tables) == 1 else f"{label}-{number}",
-            notes if number == len(tables) else [],
+            block, caption, label if len(tables) == 1 else f"{label}-{number}", notes,
+            loose if number == len(tables) else [],
         )  # fmt: skip
 
 
-def table(block: Grid | Table, caption: str, label: str, notes: Sequence[str] = ()) -> list[str]:
-    """Return a table as a float with its caption, and the footnotes that its cells refer to."""
+def _beside(grid: Grid) -> list[Grid | Table]:
+    """Return a grid in as many parts as its columns take, each as wide as the others."""
+    parts = ceil(len(grid.heads) / _COLUMNS) or 1
+    each = ceil(len(grid.heads) / parts)
+    return [
+        Grid(
+            grid.stub, grid.heads[start : start + each],
+            [(head, cells[start : start + each]) for head, cells in grid.rows],
+        )
+        for start in range(0, max(len(grid.heads), 1), each or 1)
+    ]  # fmt: skip
+
+
+def _texts(block: Grid | Table) -> list[list[str]]:
+    """Return the heads of a table, and its rows."""
     if isinstance(block, Grid):
         heads = [block.stub, *map(str, block.heads)]
-        rows = [[str(head), *map(str, cells)] for head, cells in block.rows]
-        texts: Collection[int] = ()
-    else:
-        heads = list(block.columns)
-        rows = [list(map(str, row)) for row in block.rows]
-        texts = block.texts
+        return [heads, *([str(head), *map(str, cells)] for head, cells in block.rows)]
+    return [list(block.columns), *(list(map(str, row)) for row in block.rows)]
+
+
+def table(
+    block: Grid | Table, caption: str, label: str, notes: Sequence[str] = (),
+    loose: Collection[int] = (),
+) -> list[str]:  # fmt: skip
+    """Return a table as floats with its caption, and the footnotes that their cells refer to.
+
+    ``loose``: numbers of footnotes that no cell refers to, which stand below the last.
+    """
+    heads, *rows = _texts(block)
+    texts = () if isinstance(block, Grid) else block.texts
     full = [row for row in [heads, *rows] if len(row) > 1]
     longest = [max(len(row[n]) for row in full) for n in range(len(heads))]
     alignment = "".join(
@@ -92,7 +121,8 @@ def table(block: Grid | Table, caption: str, label: str, notes: Sequence[str] = 
     )
     folded = [n for n, size in enumerate(longest) if size > _FOLDED]
     lines = []
-    for number, part in enumerate(_parts(rows, folded), 1):
+    parts = list(_parts(rows, folded))
+    for number, part in enumerate(parts, 1):
         title, key = caption, label
         if number > 1:
             title, key = f"{caption.partition('. ')[0]}, continued", f"{label}-part{number}"
@@ -101,7 +131,10 @@ def table(block: Grid | Table, caption: str, label: str, notes: Sequence[str] = 
             "", r"\begin{table}", r"\centering", rf"\caption{{{escaped(title)}}}",
             rf"\label{{{_key(key)}}}", _FITTED, rf"\begin{{tabular}}{{{alignment}}}", r"\toprule",
             _row(heads), r"\midrule", *_body(part, len(heads)), r"\bottomrule", r"\end{tabular}}",
-            *_below((n, text) for n, text in enumerate(notes, 1) if str(n) in marks),
+            *_below(
+                (n, text) for n, text in enumerate(notes, 1)
+                if str(n) in marks or (n in loose and number == len(parts))
+            ),
             r"\end{table}",
         ]  # fmt: skip
     return lines
