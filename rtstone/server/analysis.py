@@ -3,13 +3,15 @@
 A target is analysed as a whole, as `rtstone check --trend` does: the level is shared by all of its
 series, so that of targets that do not change at most 5% show any change.  The newest WINDOW runs
 are analysed; changes that were found before them, or in their first quarter, stay as they were
-found: with few runs before it, a change could not be seen any more.
+found: with few runs before it, a change could not be seen any more.  Of large runs, fewer than
+WINDOW are analysed, so that whoever pushes them cannot use up the server's memory.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from contextlib import suppress
 from math import inf
 from time import time
 from typing import Any, NamedTuple
@@ -30,9 +32,11 @@ from rtstone.stats.trend.changepoints import LEVEL, SHORTEST
 from rtstone.stats.trend.series import lines, usual
 from rtstone.stats.trend.trend import TrendRequest, follow
 from rtstone.store.decoding import uncollected
+from rtstone.store.layout import RUN
 from rtstone.store.rundir import load
 
 WINDOW = 200  # newest runs of a target that are analysed
+BYTES = 256 << 20  # of their documents, which take ten times as much memory: else fewer runs
 _CLAIM_S = 600.0  # after which another server takes over what one had claimed
 
 # Of a result, what no trend reads.
@@ -124,9 +128,16 @@ def _read(database: Database, places: Places, task: _Task) -> tuple[list[Observa
         .limit(WINDOW)
     )
     with database.reading() as connection:
-        newest = connection.execute(query).all()[::-1]
-    observations: list[Observation] = []
+        newest = connection.execute(query).all()
+    left, taken = BYTES, []
     for row in newest:
+        with suppress(OSError):  # removed since
+            left -= (places.run(task.name, row.run_id) / RUN).stat().st_size
+        if left < 0 and taken:
+            break
+        taken.insert(0, row)
+    observations: list[Observation] = []
+    for row in taken:
         try:
             run = load(places.run(task.name, row.run_id))
         except UsageError:  # removed or damaged since; `serve --verify` says so
@@ -137,9 +148,9 @@ def _read(database: Database, places: Places, task: _Task) -> tuple[list[Observa
             for observation in observed(run)
             if observation.result.n or observation.result.status != "ok"
         ]
-    begun = [row.begun for row in newest]
-    full = len(begun) == WINDOW
-    return observations, _Window(begun, begun[WINDOW // 4] if full else -inf)
+    begun = [row.begun for row in taken]
+    full = len(begun) == WINDOW or len(begun) < len(newest)
+    return observations, _Window(begun, begun[len(begun) // 4] if full else -inf)
 
 
 def _write(

@@ -164,6 +164,26 @@ def test_changes_older_than_the_window_stay_and_notices_are_kept(
     assert [(o["key"], o["metric"], o["at_run"], o["notified"]) for o in again] == keys
 
 
+def test_of_large_runs_fewer_are_analysed_and_earlier_changes_stay(
+    database: Database, copied: Copied, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [copied(f"20261101-{n:02}", day=n, scale=1.0 if n < 2 else 2.0) for n in range(4)]
+    analysed(database, places)
+    assert {row["at_run"] for row in all_changes(database)} == {"20261101-02"}
+    monkeypatch.setattr(analysis, "BYTES", 6 * (paths[0] / RUN).stat().st_size + 1000)
+    for n in range(4, 14):
+        copied(f"20261101-{n:02}", day=n, scale=2.0 if n < 12 else 1.0)
+    analysed(database, places)
+    with database.reading() as connection:
+        assert max(connection.execute(sql.select(analyses.c.runs)).scalars()) == 6
+    assert {row["at_run"] for row in all_changes(database)} == {"20261101-02", "20261101-12"}
+    monkeypatch.setattr(analysis, "BYTES", 1)  # the newest is analysed however large it is
+    copied("20261101-14", day=14)
+    analysed(database, places)
+    with database.reading() as connection:
+        assert max(connection.execute(sql.select(analyses.c.runs)).scalars()) == 1
+
+
 def test_a_change_stays_while_the_window_passes_over_it(
     database: Database, copied: Copied, places: Places, monkeypatch: pytest.MonkeyPatch
 ) -> None:
