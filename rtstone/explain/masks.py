@@ -32,8 +32,7 @@ SUSPEND, RESUME = "vTaskSuspendAll", "xTaskResumeAll"
 WRAPPERS = (
     ENTER, EXIT, SUSPEND, RESUME, "uxPortSetInterruptMask", "vPortClearInterruptMask",
 )  # fmt: skip
-# On AArch64, on Cortex-M, on RISC-V, whose tasks keep theirs on their stack.
-NESTING = ("ullCriticalNesting", "uxCriticalNesting", "xCriticalNesting")
+NESTING = ("ullCriticalNesting", "uxCriticalNesting")  # on AArch64, on Cortex-M
 SUSPENDED = "uxSchedulerSuspended"
 VECTORS = "board_vectors"
 VECTORS_BYTES = 2048
@@ -68,19 +67,19 @@ class Followed(NamedTuple):
 def of_freertos(image: bytes, space: AddressSpace, arch: str) -> Followed:
     """Return what to follow in an image of FreeRTOS.  Raises KeyError for a missing symbol."""
     addresses = {symbol.name: symbol.value for symbol in Elf(image).symbols()}
-    nesting = next(addresses[name] for name in NESTING if name in addresses)
-    kinds: list[Kind] = ["critical", "suspended"]
+    kinds: list[Kind] = ["suspended"]
     functions = list(space.functions(""))
     lines: list[Line] = [
-        ("watch", NUMBERS["critical"], nesting),
-        ("watch", NUMBERS["suspended"], addresses[SUSPENDED]),
         *_code("raise", functions, (ENTER, SUSPEND)),
         *_code("lower", functions, (EXIT, RESUME)),
         *_code("wrapper", functions, WRAPPERS),
     ]
+    suspended = "watch", NUMBERS["suspended"], addresses[SUSPENDED]
     if arch.startswith("riscv"):
+        # A critical section is one of these; its nesting is a variable that compilers leave out.
         kinds.append("irqs-masked")
         lines += [
+            suspended,
             ("masks", NUMBERS["irqs-masked"], RISCV),
             ("entry-at", addresses[TRAP], 0),
             ("running", addresses[RUNNING], 0),
@@ -88,6 +87,9 @@ def of_freertos(image: bytes, space: AddressSpace, arch: str) -> Followed:
             *(("constant", at, 0) for at in _starts(image, functions)),
         ]
         return Followed(kinds, lines, WITHIN)
+    nesting = next(addresses[name] for name in NESTING if name in addresses)
+    kinds.insert(0, "critical")
+    lines += [("watch", NUMBERS["critical"], nesting), suspended]
     if arch != "aarch64":
         return Followed(kinds, lines, None)
     kinds.append("irqs-masked")

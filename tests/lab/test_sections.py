@@ -24,6 +24,7 @@ from rtstone.interrupt import Interrupt
 from rtstone.lab import ready, systems
 from rtstone.store.rundir import load, logs
 from rtstone.store.sections import stored
+from tests.bench import planted_linux
 from tests.conftest import Cli
 
 pytestmark = pytest.mark.lab
@@ -266,3 +267,16 @@ def test_no_interrupt_comes_while_they_are_masked(cli: Cli, tmp_path: Path, syst
         return  # where threads of a higher priority may block for longer
     blocking = max((part["length"] for part in parts if part["kind"] == "blocking"), default=0)
     assert blocking <= kinds[other]["longest"]
+
+
+@pytest.mark.parametrize("name", ["linux-6.1", "linux-6.1-rt", "q35/linux-6.1-rt"])
+def test_planted_sections_are_first_and_exact(tmp_path: Path, name: str) -> None:
+    """Loops of 10,000 instructions in a thread of the kernel, as of a module."""
+    if lacking := ready.missing(systems.find(name)):
+        pytest.skip(f"no {lacking[0].component}: {lacking[0].command}")
+    kernel = planted_linux.kernel_of(name)
+    module = planted_linux.build(kernel, tmp_path)
+    sections = planted_linux.measured(name, module, tmp_path)
+    assert [planted_linux.fine(kind, kernel.arch) for kind in sections["kinds"]] == [True, True]
+    assert sections["while_masked"] == 0
+    assert sections["bound"]["above"] == 0
