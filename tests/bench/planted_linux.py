@@ -130,7 +130,7 @@ def fine(kind: dict[str, Any], arch: str) -> bool:
     if kind["kind"] == "preempt-off":
         exact = UNPREEMPTED[arch]
         return within and first["n"] > 1 and exact <= mean <= first["longest"] <= exact + AROUND
-    return PLANTED < first["longest"] <= PLANTED + BETWEEN
+    return bool(PLANTED < first["longest"] <= PLANTED + BETWEEN)
 
 
 def main() -> None:

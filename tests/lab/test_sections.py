@@ -16,6 +16,7 @@ import pytest
 from msgspec import to_builtins
 
 from rtstone.documents.run import Run
+from rtstone.explain import masks
 from rtstone.explain.elf import Elf, functions
 from rtstone.explain.lab import machine_of, samples_of
 from rtstone.explain.recording import Span
@@ -33,15 +34,15 @@ AROUND = 5_000  # instructions, in which every section ends
 VECTOR = 16  # instructions from an exception's vector to the first of its handler
 
 
-def measured(cli: Cli, place: Path, system: str, *words: str) -> dict[str, Any]:
-    """Measure wake-ups, and return the sections of the run."""
+def measured(cli: Cli, place: Path, system: str, *words: str, status: int = 0) -> dict[str, Any]:
+    """Measure wake-ups, and return the sections of the run, which end with that status."""
     if lacking := ready.missing(systems.find(system.partition("+")[0])):
         pytest.skip(f"no {lacking[0].component}: {lacking[0].command}")
     run = cli("run", "dk.periodic", "-p", "samples=40", *words, "--target", f"qemu:{system}",
               "--out", place)  # fmt: skip
     assert run.status in {0, 3}, run.err
     done = cli("sections", place, "--json")
-    assert done.status == 0, done.err
+    assert done.status == status, done.err
     return dict(done.document)
 
 
@@ -213,6 +214,15 @@ def test_no_wake_up_is_above_the_bound(cli: Cli, tmp_path: Path, system: str) ->
     allowed = sections["bound"]["longest"]
     for limit, status in ((allowed, 0), (allowed - 1, 1)):
         assert cli("check", place, "--limit", f"sections bound<={limit}").status == status
+
+
+def test_a_fault_of_the_model_shows_as_interrupts_while_masked(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a task's mstatus is loaded by is left out, so that it is held to mask."""
+    monkeypatch.setattr(masks, "RESTORING", ())
+    sections = measured(cli, tmp_path / "run", "freertos-rv64", status=3)
+    assert sections["while_masked"] > 10
 
 
 def test_without_what_it_needs_there_is_no_bound(cli: Cli, tmp_path: Path) -> None:
