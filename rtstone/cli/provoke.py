@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -11,7 +12,7 @@ from msgspec import structs
 
 from rtstone.cli.causes import cause_of_worst
 from rtstone.cli.measuring import listener_for, report_error
-from rtstone.cli.output import print_document
+from rtstone.cli.output import OutputFile, print_document, save
 from rtstone.cli.parameters import RUN, TARGET, Names, Word, choice
 from rtstone.cli.progress import working
 from rtstone.cli.streams import maybe_unread, say
@@ -67,6 +68,7 @@ _GRANTS: dict[str, tuple[Consent, ...]] = {"shared": CONSENTS[:2], "system": CON
     help="Go on with an interrupted measurement, named by any of its runs: the same command with "
     "this option.",
 )  # fmt: skip
+@click.option("-o", "output", type=OutputFile(), metavar="FILE.html", help="Also write a page.")
 @click.option("--json", is_flag=True, help="Print only the document, as JSON.")
 def command(
     *,
@@ -75,6 +77,7 @@ def command(
     consent: str | None,
     names: tuple[str, ...],
     resume: str | None,
+    output: Path | None,
     json: bool,
 ) -> int:
     """Show which actions of other processes or tasks delay a wake-up, each alone beside it.
@@ -83,6 +86,10 @@ def command(
     is measured in blocks of random order, with controls in each; in the lab each action has a boot
     of its own, and the worst five are explained.
     """
+    from rtstone.report.parts import frame
+
+    if output is not None:
+        frame.bundle()
     if names and (actions or targets or consent or resume):
         raise UsageError("--run shows stored runs as they are; leave out what else is to measure")
     specs = [] if names else list(dict.fromkeys(targets)) or [LOCAL]
@@ -108,6 +115,10 @@ def command(
 
             out = console(sys.stdout)
             out.print(*provocation_lines(document, out.width), sep="\n")
+    if output is not None:
+        from rtstone.report.provocation.page import compose
+
+        save("the page", output, compose(document), quiet=json)
     return report_error(error or next(filter(None, map(_lacking, systems)), None))
 
 

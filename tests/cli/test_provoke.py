@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from io import StringIO
+from math import log
+from pathlib import Path
 
 import pytest
 from msgspec import structs
@@ -188,6 +191,28 @@ def test_a_stored_run_leaves_nothing_to_choose(cli: Cli) -> None:
     done = cli("provoke", "herd", "--run", "last")
     assert (done.status, done.out) == (2, "")
     assert "--run shows stored runs as they are; leave out what else is to measure" in done.says
+
+
+def test_the_page_has_the_answer_and_a_bar_for_each_measurement(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    first, second = boots([200_000.0], "qemu:stock"), boots([20_000.0], "qemu:rt")
+    (row,) = [boot.results[0] for boot in first if boot.results[0].load != CONTROL.load]
+    for boot in (*first, *second):
+        if boot.results[0].load == row.load:
+            boot.results[0] = structs.replace(boot.results[0], load=BY_NAME["herd"].load)
+    monkeypatch.setattr(provoke, "members", {"stock": first, "rt": second}.__getitem__)
+    output = tmp_path / "page.html"
+    assert cli("provoke", "--run", "stock", "--run", "rt", "-o", str(output)).status == 0
+    page = output.read_text()
+    assert "What delays a wake-up on qemu:stock and qemu:rt" in page
+    assert "of 1 action 1 delayed it beyond the controls: 1 left (herd)" in page
+    assert "herd: while 200 sleeping processes wake up together, a wake-up took " in page
+    widths = [float(each) for each in re.findall(r'"bar-fill +" style="width: ([\d.]+)%', page)]
+    shares = [log(value / 8000) / log(200_000 / 8000) for value in (8000, 8000, 200_000, 20_000)]
+    assert widths == pytest.approx([100 * share for share in shares], abs=0.1)
+    alone = cli("provoke", "--run", "stock", "--json", "-o", str(output))
+    assert alone.status == 0 and "on qemu:stock avoid this one: herd" in output.read_text()
 
 
 @pytest.mark.parametrize("unit", ["ns", "instructions"])

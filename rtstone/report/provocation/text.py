@@ -95,7 +95,7 @@ def provocation_lines(provocation: Provocation, width: int) -> Iterator[Renderab
         yield from sentences(Text(against(*provocation.systems), style="bold"), width)
     if len(provocation.systems) > 1:
         yield ""
-        yield rich_table(_beside(provocation.systems))
+        yield rich_table(beside(provocation.systems))
     for system in provocation.systems:
         yield ""
         if len(provocation.systems) > 1:
@@ -105,20 +105,24 @@ def provocation_lines(provocation: Provocation, width: int) -> Iterator[Renderab
 
 def _system_lines(system: System, width: int) -> Iterator[RenderableType]:
     for row in [row for row in system.actions if row.outcome == "beyond"][:NAMED]:
-        yield from sentences(Text(_sentence(row, system)), width, "  ")
+        yield from sentences(Text(sentence(row, system)), width, "  ")
     yield ""
-    yield rich_table(_ranking(system))
-    for row in system.actions:
-        if row.reason:
-            yield from sentences(
-                Text(f"{row.action.name}: {_VERDICTS[row.outcome]}: {row.reason}", style="dim"),
-                width, "  ",
-            )  # fmt: skip
-    for note in _notes(system):
+    yield rich_table(ranking(system))
+    for text in unmeasured(system):
+        yield from sentences(Text(text, style="dim"), width, "  ")
+    for note in notes(system):
         yield from sentences(Text(note, style="dim"), width, "  ")
 
 
-def _sentence(row: Provoked, system: System) -> str:
+def unmeasured(system: System) -> Iterator[str]:
+    """Yield why actions were not measured."""
+    for row in system.actions:
+        if row.reason:
+            yield f"{row.action.name}: {_VERDICTS[row.outcome]}: {row.reason}"
+
+
+def sentence(row: Provoked, system: System) -> str:
+    """Return how late a wake-up is while an action runs, and why, if that is known."""
     levels = row.levels
     assert levels is not None
     text = f"{row.action.name}: while {row.action.meanwhile}, "
@@ -131,7 +135,8 @@ def _sentence(row: Provoked, system: System) -> str:
     return f"{text}. {row.cause}" if row.cause else text
 
 
-def _ranking(system: System) -> Table:
+def ranking(system: System) -> Table:
+    """Return the actions of a system, those that delay most first."""
     unit = system.unit
     rows: list[Sequence[str | Cell]] = [
         [row.action.name, *_cells(row.levels, unit), _rate(row), _verdict(row)]
@@ -164,11 +169,10 @@ def _rate(row: Provoked) -> str:
 
 
 def _verdict(row: Provoked) -> str:
-    verdict = _VERDICTS[row.outcome]
-    return "says nothing" if row.silent and row.levels else verdict
+    return "says nothing" if row.silent and row.levels else _VERDICTS[row.outcome]
 
 
-def _beside(systems: Sequence[System]) -> Table:
+def beside(systems: Sequence[System]) -> Table:
     """Return the actions beside each other, in the order of the first system."""
     by_name = [{row.action.name: row for row in system.actions} for system in systems]
     names = dict.fromkeys(name for rows in by_name for name in rows)
@@ -182,8 +186,8 @@ def _beside(systems: Sequence[System]) -> Table:
     rows.append(["controls", *map(_level, controls, systems)])
     columns = ["action", *(system.target for system in systems)]
     if len(systems) == 2 and len({(system.unit, system.exact) for system in systems}) == 1:
-        values = [{name: _decisive(row.levels, system) for name, row in rows.items()}
-                  | {"controls": _decisive(system.control, system)}
+        values = [{name: decisive(row.levels, system) for name, row in rows.items()}
+                  | {"controls": decisive(system.control, system)}
                   for rows, system in zip(by_name, systems, strict=True)]  # fmt: skip
         rows = [[*row, _times(*(each.get(str(row[0])) for each in values))] for row in rows]
         columns.append("times")
@@ -195,7 +199,7 @@ def _times(first: float | None, second: float | None) -> str:
     return rounded(first / second) if first and second else ""
 
 
-def _decisive(levels: Levels | None, system: System) -> float | None:
+def decisive(levels: Levels | None, system: System) -> float | None:
     """Return the statistic by which a system is ranked."""
     if levels is None:
         return None
@@ -207,12 +211,13 @@ def _level(row: Provoked | None, system: System) -> str:
         return ""
     if row.levels is None:
         return _VERDICTS[row.outcome]
-    value = _decisive(row.levels, system)
+    value = decisive(row.levels, system)
     mark = " !" if row.outcome == "beyond" else ""
     return f"{_short(value, system.unit)}{mark}"
 
 
-def _notes(system: System) -> Iterator[str]:
+def notes(system: System) -> Iterator[str]:
+    """Yield what a ranking is by, and what was not measured."""
     if system.exact:
         yield (
             f"Ranked by the worst of {_samples(system)} wake-ups, each action in a boot of its "
