@@ -129,13 +129,14 @@ def _read(database: Database, places: Places, task: _Task) -> tuple[list[Observa
     )
     with database.reading() as connection:
         newest = connection.execute(query).all()
-    left, taken = BYTES, []
+    left, number = BYTES, 0
     for row in newest:
         with suppress(OSError):  # removed since
             left -= (places.run(task.name, row.run_id) / RUN).stat().st_size
-        if left < 0 and taken:
+        if left < 0 and number:
             break
-        taken.insert(0, row)
+        number += 1
+    taken = newest[:number][::-1]
     observations: list[Observation] = []
     for row in taken:
         try:
