@@ -10,8 +10,10 @@ from rtstone.cli.output import OutputFile, default_page, save
 from rtstone.cli.parameters import RUN_LIST
 from rtstone.cli.progress import working
 from rtstone.cli.remote_runs import local
+from rtstone.cli.stored_sections import stored_sections
 from rtstone.documents.explanation import Explanation
 from rtstone.documents.run import Run
+from rtstone.documents.sections import SectionsOfRun
 from rtstone.printable import shown
 from rtstone.store.explanations import explanations
 from rtstone.store.measurements import before
@@ -36,19 +38,22 @@ def command(runs: tuple[str, ...], output: Path) -> None:
 
     Runs are named as for `rtstone compare`: runs of one system may be joined by commas, and any run
     measured by `compare --run` stands for its whole session.  A run of which samples were explained
-    (`rtstone explain`) has their explanations on its page.
+    (`rtstone explain`) has their explanations on its page, one whose sections were looked for
+    (`rtstone sections`, `rtstone run --sections`) has these and their bound.
     """
     from rtstone.report import page
     from rtstone.report.parts import frame
     from rtstone.stats.evaluate import evaluate_runs
 
     explained: dict[str, list[Explanation]] = {}
+    sections: dict[str, list[SectionsOfRun]] = {}
 
     def read(path: Path) -> Run:
         run = load(path)
         if run.run_id not in explained:
             stored = explanations(path, run.run_id)
             explained[run.run_id] = stored.explanations
+            sections[run.run_id] = stored_sections(path, run)
             for why in stored.damaged:
                 click.echo(f"left out: {shown(why)}", err=True)
         return run
@@ -57,5 +62,5 @@ def command(runs: tuple[str, ...], output: Path) -> None:
     runs = local(runs)
     with working("making the page"):
         documents = named(runs, read)
-        text = page.compose(evaluate_runs(documents, before), explained)
+        text = page.compose(evaluate_runs(documents, before), explained, sections=sections)
     save("the report", output, text)

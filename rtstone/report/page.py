@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rtstone.documents.explanation import Explanation
+from rtstone.documents.sections import SectionsOfRun
 from rtstone.report.comparison.charts import charted
 from rtstone.report.parts.frame import Site, framed
 from rtstone.report.parts.shapes import trace_budget
@@ -21,10 +22,12 @@ def compose(
     evaluation: Evaluation,
     explanations: Mapping[str, Sequence[Explanation]] | None = None,
     site: Site | None = None,
+    sections: Mapping[str, Sequence[SectionsOfRun]] | None = None,
 ) -> str:
     """Return the page as text.
 
-    ``explanations``: of samples of these runs, by their id.  ``site``: of a server's page.
+    ``explanations``: of samples of these runs, by their id; ``sections``: of their cases, likewise.
+    ``site``: of a server's page.
     """
     runs = evaluation.runs
     forms, results = Forms(), [r for evaluated in runs for r in evaluated.run.results]
@@ -33,7 +36,8 @@ def compose(
     brief = beside is not None and len(results) > MOST
     pages = [
         page_of(evaluated, f"r{index}", rows, forms, (explanations or {}).get(run_id, ()),
-                brief=brief, unfolded=len(results) <= OPEN)
+                sections=(sections or {}).get(run_id, ()), brief=brief,
+                unfolded=len(results) <= OPEN)
         for index, evaluated in enumerate(runs)
         for run_id in [evaluated.run.run_id]
     ]  # fmt: skip

@@ -8,9 +8,12 @@ from msgspec import structs
 from rich.console import Console, RenderableType
 
 from rtstone.documents.sections import Bound, Section, Sections, Term, Unseen
+from rtstone.report import page
 from rtstone.report.sections.text import change_lines, sections_lines
+from rtstone.stats.evaluate import evaluate_runs
 from rtstone.stats.section_changes import section_changes
 from tests.report.explained import explained_run
+from tests.report.test_html import Reader
 from tests.stats.test_section_gate import DOCUMENT
 
 WIDTH = 80
@@ -105,3 +108,32 @@ def test_what_changed_fits_too() -> None:
     assert max(map(len, lines)) <= WIDTH
     text = " ".join(" ".join(lines).split())
     assert "700 100 +600 folio_lruvec_lock_irqsave" in text
+
+
+def test_the_page_has_the_sections_and_the_bound_beside_what_was_seen() -> None:
+    bounded = structs.replace(ALL, bound=BOUND, max=438.0)
+    evaluation = evaluate_runs([RUN])
+    plain = " ".join(Reader(page.compose(evaluation)).words)
+    assert "What nothing could preempt" not in plain
+    words = " ".join(Reader(page.compose(evaluation, sections={RUN.run_id: [bounded]})).words)
+    for text in (
+        "What nothing could preempt", ALL.sentence, "longest seen 377", "bound of what ran 716",
+        "with what follows the switch 438", "in interrupt handlers 407 399 yes",
+        "while no task can be switched to 166 19 979 f ... g no",
+        "folio_lruvec_lock_irqsave > _raw_spin_lock_irqsave ... release_pages",
+        "el0_svc > do_exit > free_pcppages_bulk 700 4 250 123",
+        "with interrupts masked: 15 sections, 11.00% of the instructions",
+    ):  # fmt: skip
+        assert text in words.replace("\N{NARROW NO-BREAK SPACE}", " "), text
+    # What most of the bound is comes first.
+    assert words.index("in interrupt handlers") < words.index("up to the switch")
+
+
+def test_names_of_a_page_are_no_markup() -> None:
+    section = structs.replace(SECTION, begin=["<b>f</b>"], stack=["<i>g</i>"])
+    kind = structs.replace(ALL.kinds[0], sections=[section])
+    document = structs.replace(ALL, kinds=[kind])
+    text = page.compose(evaluate_runs([RUN]), sections={RUN.run_id: [document]})
+    assert "<b>f" not in text
+    assert "<i>g" not in text
+    assert "&lt;b&gt;f" in text

@@ -13,6 +13,7 @@ from rtstone.documents.case_name import CaseName, result_names, setting, usual_l
 from rtstone.documents.explanation import Explanation
 from rtstone.documents.imported import tool
 from rtstone.documents.run import INTERRUPTED, NO_REASON, Result, Run, Value
+from rtstone.documents.sections import SectionsOfRun
 from rtstone.report.explanation.page import ordered, section
 from rtstone.report.parts import typeset, words
 from rtstone.report.parts.model import (
@@ -45,6 +46,7 @@ from rtstone.report.run.loads import RULE, by_load
 from rtstone.report.run.merit import curves, hartstone, rhealstone
 from rtstone.report.run.overlays import draw
 from rtstone.report.run.page import Family, Growth, Page, Row
+from rtstone.report.sections.page import section as preempting
 from rtstone.stats.evaluate import RunEvaluation
 from rtstone.summary import COLUMNS, EXTREME
 
@@ -238,6 +240,7 @@ def page_of(
     forms: Forms | None = None,
     explanations: Sequence[Explanation] = (),
     *,
+    sections: Sequence[SectionsOfRun] = (),
     brief: bool = False,
     unfolded: bool = False,
 ) -> Page:
@@ -254,6 +257,12 @@ def page_of(
 
     if explained:
         page.sections.append(section(explained, run, f"{key}-why"))
+    if sections:
+        estimates = {
+            (each.subject.result.case, each.subject.result.series): each.outcome
+            for each in page.answer.estimates
+        }
+        page.sections.append(preempting(sections, run, estimates, f"{key}-sections"))
     if parts := attribution(run, key):
         page.sections.append(parts)
     if not brief:
