@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "plot": "documents results",
     "explain": "documents lab measure results store targets wire",  # a run is run again
     "report": "documents results stats system wire",  # system: what grants rights
-    "campaign": "documents measure store targets",
+    "campaign": "documents explain measure store targets",  # a search is guided by sections
     # measure: the demonstration measures on the simulated system
     "server": "documents measure report results stats store",
     "api": "documents explain formats measure report results stats store wire",

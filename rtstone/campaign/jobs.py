@@ -17,6 +17,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     ``key``: a hash of all that its result depends on.  ``spec``: the target with its seed, as
     --target takes it.  ``lane``: CORE, WHOLE, or a machine elsewhere.  ``expected_s``: how long it
     takes, None if nobody knows.  ``lacks``: why the target can run nothing of it, else None.
+    ``sections``: whether its sections are recorded, too.
     """
 
     campaign: str
@@ -32,6 +33,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     repeat: int = 1
     expected_s: float | None = None
     lacks: str | None = None
+    sections: bool = False
 
     @property
     def run_id(self) -> str:

@@ -2,7 +2,8 @@
 
 A search is a campaign that grows: each generation is planned from what was measured before it.  As
 an emulated run repeats, and its run is stored under a hash of what it depends on, the same search
-proposes the same programs again, and goes on where it was interrupted.
+proposes the same programs again, and goes on where it was interrupted.  The sections of each run
+are recorded with it, and lead the search to code that delays, before a wake-up hits it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from rtstone.campaign.matrix import Campaign
 from rtstone.campaign.planning import plan
 from rtstone.campaign.running import Limits, Runner
 from rtstone.documents.search import Candidate, SearchResult
+from rtstone.documents.sections import SectionsOfRun, defects
 from rtstone.errors import TargetError, UsageError
+from rtstone.explain.watch import unwatchable
 from rtstone.interrupt import Interrupt
 from rtstone.measure.actions import CONTROL
 from rtstone.measure.catalogue import catalogue
@@ -30,11 +33,14 @@ from rtstone.measure.programs import Breeder, Program, load_of, names, sizes, sm
 from rtstone.measure.provocation import is_lab, loads_of
 from rtstone.store.layout import runs
 from rtstone.store.rundir import load
+from rtstone.store.sections import stored
 from rtstone.targets import find
 
 SAMPLES = 1000  # of a program: 200 cycles, which meet the wake-ups at other times each
 GENERATION = 8  # programs that are proposed at once; the same however many CPUs there are
 MOST = 1_000_000  # programs, where only time limits them
+# What rtstone itself loads a system with, where the system has it.
+LOADS = ("syscalls", "exit", "unmap", "tcp", "files", "heavy/reduced")
 ENOUGH = 0.95  # of the longest that remains without a step that is not needed
 
 # Of each program: it, the longest sample before it, None if there is none, and the unit.
@@ -53,16 +59,22 @@ class Search:
                 "which nobody else uses; give --target qemu:..."
             )
         self._bench, self._interrupt, self._listener = bench, interrupt, listener
-        digest = sha256(f"{bench} {target} {seed}".encode()).hexdigest()[:12]
+        self._no_sections = unwatchable(find(target))
+        words = [bench, target, str(seed), *(["sections"] if not self._no_sections else [])]
+        digest = sha256(" ".join(words).encode()).hexdigest()[:12]
         self._campaign = Campaign(
             name=f"search-{digest}", file=Path(f"search-{digest}.toml").absolute(),
             title=f"search for the worst of {bench}", targets=[target], measure=[bench],
             params={"samples": [str(SAMPLES)]},
         )  # fmt: skip
         loads = loads_of(target, catalogue(find(target), interrupt))
+        self._loads = [load for load in LOADS if load in loads]
         self._breeder = Breeder(seed, names(loads), sizes(loads))
         self._candidates: list[Candidate] = []
         self._unit = ""
+        self._switched: int | None = None
+        self._bound: int | None = None
+        self._defects: list[str] = []
         self._target, self._seed = target, seed
 
     def run(self, programs: int | None, seconds: float | None) -> SearchResult:
@@ -72,7 +84,10 @@ class Search:
         """
         end = inf if seconds is None else time.monotonic() + seconds
         most = MOST if programs is None else programs
-        (control,) = self._measured([(CONTROL.load, False)], numbered=False)
+        first = [(CONTROL.load, False), *((load, False) for load in self._loads)]
+        control, *beside = [
+            self._with_sections(each)[0] for each in self._measured(first, numbered=False)
+        ]
         best: Program = ()
         records: list[Candidate] = []
         while len(self._candidates) < most and time.monotonic() < end:
@@ -80,24 +95,28 @@ class Search:
             proposals = [self._breeder.propose() for _ in range(number)]
             loads = [(load_of(each.program), each.bred) for each in proposals]
             candidates = self._measured(loads, numbered=True)
-            for proposal, candidate in zip(proposals, candidates, strict=True):
+            for place, (proposal, measured) in enumerate(zip(proposals, candidates, strict=True)):
+                candidate, gained = self._with_sections(measured)
+                candidates[place] = candidate
                 longest = records[-1].longest if records else None
                 self._listener(candidate, longest, self._unit)
                 if candidate.longest is None:
                     continue
-                self._breeder.learn(proposal.program, candidate.longest)
+                self._breeder.learn(proposal.program, candidate.longest, gained)
                 if longest is None or candidate.longest > longest:
                     best = proposal.program
                     records.append(candidate)
             self._candidates += candidates
         valid = [each for each in self._candidates if each.longest is not None]
         drawn = [each for each in valid if not each.bred]
+        least = self._reduced(records[-1], best) if records else None
         return SearchResult(
             target=self._target, bench=self._bench, unit=self._unit, seed=self._seed,
             samples=SAMPLES, programs=len(self._candidates),
             failed=len(self._candidates) - len(valid), control=control, records=records,
             drawn=max(drawn, key=_longest, default=None), n_drawn=len(drawn),
-            least=self._reduced(records[-1], best) if records else None,
+            least=least, loads=beside, switched=self._switched, bound=self._bound,
+            no_sections=self._no_sections, defects=self._defects,
         )  # fmt: skip
 
     def _reduced(self, record: Candidate, program: Program) -> Candidate:
@@ -105,7 +124,8 @@ class Search:
         least = record
         while shorter := list(smaller(program)):
             loads = [(load_of(each), True) for each in shorter]
-            candidates = self._measured(loads, numbered=False)
+            measured = self._measured(loads, numbered=False)
+            candidates = [self._with_sections(each)[0] for each in measured]
             place = max(range(len(shorter)), key=lambda place: _longest(candidates[place]))
             if _longest(candidates[place]) < ENOUGH * _longest(record):
                 break
@@ -122,10 +142,12 @@ class Search:
         planned = plan(campaign, self._interrupt)
         if planned.absent:
             raise TargetError(next(iter(planned.absent.values())))
+        watched = not self._no_sections
+        watching = [structs.replace(job, sections=watched) for job in planned.jobs]
         table = Table(campaign.name)
         try:
             table.register()
-            table.adopt(list(enumerate(planned.jobs)), planned.absent)
+            table.adopt(list(enumerate(watching)), planned.absent)
             table.settle()
             engine = Local(campaign.name, table.owner, campaign.folder)
             Runner(table, engine, self._interrupt, lambda _: None).run(Limits())
@@ -138,6 +160,38 @@ class Search:
             self._candidate(jobs[text], bred, first + place if numbered else 0, reasons)
             for place, (text, bred) in enumerate(loads)
         ]
+
+    def _with_sections(self, candidate: Candidate) -> tuple[Candidate, int]:
+        """Return a candidate with what its sections add, and how many instructions they gained.
+
+        Of all that were measured the longest until the switch, and the bound, are noted.
+        """
+        document = self._sections(candidate)
+        if document is None:
+            return candidate, 0
+        longest = {
+            f"{each.kind} {' > '.join(s.begin)} ... {' > '.join(s.end)}": s.longest
+            for each in document.kinds for s in each.sections
+        }  # fmt: skip
+        news = self._breeder.compare(longest)
+        self._defects += [f"{candidate.load}: {clause}" for clause in defects(document)]
+        bound = document.bound
+        switched = bound and bound.seen
+        self._switched = max(switched or 0, self._switched or 0) or None
+        self._bound = max(bound.longest if bound else 0, self._bound or 0) or None
+        signature = sha256("\n".join(sorted(longest)).encode()).hexdigest()[:12]
+        candidate = structs.replace(
+            candidate, signature=signature, new=news.new, longer=news.longer, switched=switched,
+            bound=bound and bound.longest,
+        )  # fmt: skip
+        return candidate, news.gained
+
+    def _sections(self, candidate: Candidate) -> SectionsOfRun | None:
+        """Return the sections of a candidate's run, None if they are not known."""
+        if candidate.run is None or self._no_sections:
+            return None
+        sections, _ = stored(runs() / candidate.run, candidate.run)
+        return sections[0] if sections else None
 
     def _candidate(self, job: Job, bred: bool, number: int, reasons: dict[str, str]) -> Candidate:
         """Return what a job measured."""

@@ -135,10 +135,12 @@ def _fault(error: RtstoneError) -> Fault:
 def _run(task: Task, interrupt: Interrupt) -> str | None:
     """Make the run, and return a remark on it, None if there is none.  Raises RtstoneError."""
     from rtstone.campaign.requests import key_of, request
+    from rtstone.explain.watch import Watch
     from rtstone.measure.exclusive import alone, beside
     from rtstone.measure.listener import Listener
     from rtstone.measure.planner import build_plan
     from rtstone.measure.start import execute
+    from rtstone.store.sections import keep
 
     job = task.job
     folder = Path(task.folder)
@@ -157,7 +159,14 @@ def _run(task: Task, interrupt: Interrupt) -> str | None:
         elif job.lane == CORE:
             held.enter_context(beside(interrupt))
         plan = msgspec.structs.replace(plan, run_id=job.run_id)
+        watch = held.enter_context(Watch())
+        if job.sections:
+            watch.attach(plan, target)
         finished = execute(plan, target, interrupt=interrupt, listener=Listener())
+        if job.sections:
+            sections, _ = watch.sections(finished.directory.path, finished.run)
+            for each in sections:
+                keep(finished.directory.path, each)
     if finished.run.status != "complete" or not finished.directory.finished:
         raise finished.error or Inconclusive(finished.run.reason or "the run is incomplete")
     return str(finished.error) if finished.error else None

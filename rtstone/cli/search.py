@@ -41,8 +41,10 @@ def command(
     """Search for what other processes or tasks do that delays BENCH most.
 
     A program does up to six actions of `rtstone provoke`, each at its time of a cycle.  New ones
-    are bred from those that delayed most.  Programs that were measured are not measured again: the
-    same command goes on where it was interrupted, and --programs 100 goes on after --programs 50.
+    are bred from those that delayed most, and from those with sections in which nothing can preempt
+    (`rtstone sections`) that none had before, or longer ones.  Programs that were measured are not
+    measured again: the same command goes on where it was interrupted, and --programs 100 goes on
+    after --programs 50.
     At the end the best program loses the steps that it does not need, and its worst sample is
     explained.
     """
@@ -75,6 +77,8 @@ def command(
             out.print(*search_lines(result, out.width), sep="\n")
     if not result.records:
         raise Inconclusive(answer(result))
+    if result.defects:
+        raise Inconclusive(f"{result.defects[0]}: a defect of rtstone, please report it")
     return 0
 
 

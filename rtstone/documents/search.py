@@ -18,6 +18,10 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     ``number``: of the programs in the order of the search, from 1; 0: a control, or a program from
     which steps were taken.  ``bred``: from others; else it was drawn at random.  ``longest``: the
     largest sample, None if there is none, for the reason.
+
+    ``signature``: a hash of between which functions nothing could preempt, "" if that is not known.
+    ``new``, ``longer``: how many of these sections none had before, or none as long.  ``switched``:
+    the longest until the first switch to the task, ``bound``: of that, composed of its sections.
     """
 
     number: Natural
@@ -26,6 +30,11 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     longest: Number | None = None
     run: str | None = None
     reason: str = ""
+    signature: str = ""
+    new: Natural = 0
+    longer: Natural = 0
+    switched: Natural | None = None
+    bound: Natural | None = None
 
 
 class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +45,10 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
     ``drawn``: the best of ``n_drawn`` that were drawn at random and have a result.  ``least``: what
     is left of the best one without the steps that it does not need.  ``cause``: of the largest
     sample of that one, by `rtstone explain`.
+
+    ``loads``: beside loads of rtstone, before all programs.  ``switched``: the longest until the
+    first switch to the task of all that was measured, and ``bound`` the largest of the bounds of
+    that; ``no_sections``: why neither is known.  ``defects``: what contradicts the bound.
     """
 
     schema: str = SCHEMA
@@ -52,3 +65,8 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
     n_drawn: Natural = 0
     least: Candidate | None = None
     cause: str = ""
+    loads: list[Candidate] = []
+    switched: Natural | None = None
+    bound: Natural | None = None
+    no_sections: str = ""
+    defects: list[str] = []

@@ -43,6 +43,15 @@ def watchable(target: Target) -> Machine:
     return machine_of(target)
 
 
+def unwatchable(target: Target) -> str:
+    """Return why the sections of a target cannot be followed, "" if they can."""
+    try:
+        followed_of(watchable(target))
+    except RtstoneError as error:
+        return str(error)
+    return ""
+
+
 class Watch:
     """What is recorded of a run from ``attach`` on, within its ``with`` block."""
 

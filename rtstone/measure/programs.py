@@ -2,11 +2,14 @@
 
 A program does several actions of `rtstone provoke`, each at its time of a cycle (load actions,
 agent/loads/steps.h).  Of each set of actions the best program is bred from: so a search
-does not narrow to variants of one, and finds what only several actions together do.
+does not narrow to variants of one, and finds what only several actions together do.  A program that
+runs code in which nothing can preempt, and which none ran before or for as long, is bred from, too:
+it is on a path that a wake-up only has to hit.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
@@ -24,6 +27,9 @@ CROSSED = 0.3  # of those that are bred, from two others
 CONTESTANTS = 20  # of which the best is bred from
 NEAR_US = 50.0  # standard deviation of a small move
 SMALL = 0.4  # of the moves are small
+PIONEERS = 0.3  # of the parents are programs with new sections, or longer ones
+RECENT = 4  # of those: a path is followed while it is new
+RIVALS = 2  # of which the one with most news is bred from
 TRIES = 1000  # to make a program that is new
 
 
@@ -40,6 +46,19 @@ class Step(NamedTuple):
 
 
 Program = tuple[Step, ...]  # in the order of their times
+Sections = Mapping[str, int]  # the longest of each kind between two places, in instructions
+
+
+class News(NamedTuple):
+    """What a program's sections add to those of all before it.
+
+    ``new``: sections that were not seen; ``longer``: those that were longer than before.
+    ``gained``: by how many instructions in all.
+    """
+
+    new: int = 0
+    longer: int = 0
+    gained: int = 0
 
 
 def load_of(program: Program) -> str:
@@ -87,6 +106,8 @@ class Breeder:
         self._sizes = (None, *sizes)
         self._bred = bred
         self._best: dict[frozenset[str], tuple[float, Program]] = {}
+        self._longest: dict[str, int] = {}  # sections
+        self._pioneers: deque[tuple[int, Program]] = deque(maxlen=RECENT)
         self._proposed: set[Program] = set()
 
     def propose(self) -> Proposal:
@@ -100,8 +121,19 @@ class Breeder:
         self._proposed.add(program)
         return Proposal(program, bred)
 
-    def learn(self, program: Program, longest: float) -> None:
-        """Note what a program did: the larger, the better."""
+    def compare(self, sections: Sections) -> News:
+        """Return what is new in sections, and take note of them."""
+        before = self._longest
+        new = [name for name in sections if name not in before]
+        longer = [name for name in sections if sections[name] > before.get(name, sections[name])]
+        gained = sum(sections[name] - before.get(name, 0) for name in (*new, *longer))
+        before |= {name: sections[name] for name in (*new, *longer)}
+        return News(len(new), len(longer), gained)
+
+    def learn(self, program: Program, longest: float, gained: int = 0) -> None:
+        """Note what a program did: the larger, the better; ``gained``: as of its news."""
+        if gained:
+            self._pioneers.append((gained, program))
         kind = frozenset(step.action for step in program)
         if kind not in self._best or longest > self._best[kind][0]:
             self._best[kind] = longest, program
@@ -118,6 +150,9 @@ class Breeder:
         )  # fmt: skip
 
     def _parent(self) -> Program:
+        if self._pioneers and self._random.random() < PIONEERS:
+            rivals = [self._random.choice(self._pioneers) for _ in range(RIVALS)]
+            return max(rivals, key=lambda entry: entry[0])[1]
         best = list(self._best.values())
         contestants = [self._random.choice(best) for _ in range(CONTESTANTS)]
         return max(contestants, key=lambda entry: entry[0])[1]

@@ -9,12 +9,14 @@ import pytest
 from msgspec import structs
 from rich.console import Console
 
-from rtstone.campaign.search import ENOUGH, GENERATION, Search
+from rtstone.campaign.search import ENOUGH, GENERATION, LOADS, Search
 from rtstone.documents.search import Candidate, SearchResult
+from rtstone.documents.sections import Bound, Section, SectionsOfRun
 from rtstone.interrupt import Interrupt
 from rtstone.measure.actions import CONTROL
-from rtstone.report.search.text import answer, search_lines
+from rtstone.report.search.text import answer, gap, search_lines
 from tests.conftest import Cli
+from tests.stats.test_section_gate import DOCUMENT
 
 BOARD = "qemu:linux-6.1"
 
@@ -41,6 +43,17 @@ class Planted(Search):
             )
             for place, (load, bred) in enumerate(loads, 1)
         ]  # fmt: skip
+
+    def _sections(self, candidate: Candidate) -> SectionsOfRun | None:
+        """Each action has a section of its own, as long as its steps are many."""
+        actions = [step.partition("@")[0] for step in candidate.load.split("=")[-1].split(",")]
+        rows = [
+            Section(begin=[name], end=["out"], n=1, total=n, longest=n, at=0)
+            for name, n in ((name, 100 * actions.count(name)) for name in sorted(set(actions)))
+        ]
+        kind = structs.replace(DOCUMENT.kinds[0], sections=rows)
+        seen = Bound(longest=9000, sentence="", terms=[], seen=10 * len(actions), sample=1)
+        return structs.replace(DOCUMENT, kinds=[kind], bound=seen, while_masked=0)
 
 
 def searched(programs: int, seed: int = 1) -> tuple[SearchResult, Planted, list[Candidate]]:
@@ -75,6 +88,35 @@ def test_the_longest_is_kept_and_reduced_to_what_it_takes() -> None:
     for place in range(len(steps)):
         rest = steps[:place] + steps[place + 1 :]
         assert not rest or (longest(f"actions:steps={','.join(rest)}") or 0) < enough
+
+
+def test_what_the_sections_add_is_said_and_bred_from() -> None:
+    result, search, candidates = searched(100)
+    assert [each.load for each in result.loads] == list(LOADS) == search.generations[0][1:]
+    assert candidates[0].new > 0
+    assert any(each.longer for each in candidates)
+    assert all(len(each.signature) == 12 for each in candidates if each.longest)
+    same = {each.signature for each in candidates if each.load.split("=")[-1].count("@") == 1}
+    assert len(same) > 1
+    assert result.bound == 9000
+    assert result.switched == 60
+    assert gap(result).startswith("Until the first switch to the task 60 instructions of a bound")
+    assert " of 9 000, 1% " in gap(result)
+    assert "beside rtstone's own loads 1.00 k instr" in answer(result)
+    assert search_without_sections(100) != [each.load for each in candidates]
+
+
+def search_without_sections(programs: int) -> list[str]:
+    """Return the programs of a search that sees no sections."""
+
+    class Blind(Planted):
+        def _sections(self, candidate: Candidate) -> SectionsOfRun | None:
+            return None
+
+    loads: list[str] = []
+    search = Blind("dk.periodic", BOARD, 1, Interrupt(), lambda each, *_: loads.append(each.load))
+    assert search.run(programs, None).bound is None
+    return loads
 
 
 def test_more_programs_go_on_where_fewer_ended() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rtstone.campaign import search
 from rtstone.lab import ready, systems
 from rtstone.store.layout import runs
 from tests.conftest import Cli
@@ -11,8 +12,14 @@ from tests.conftest import Cli
 pytestmark = pytest.mark.lab
 
 
-@pytest.mark.parametrize("system", ["linux-6.1", "freertos-a64"])
-def test_a_search_goes_on_and_its_worst_is_there_again(cli: Cli, system: str) -> None:
+@pytest.mark.parametrize(
+    ("system", "load"), [("linux-6.1", "syscalls"), ("freertos-a64", "heavy/reduced")]
+)
+def test_a_search_goes_on_and_its_worst_is_there_again(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, system: str, load: str
+) -> None:
+    monkeypatch.setattr(search, "LOADS", (load, "of another system"))
+    monkeypatch.setattr(search, "SAMPLES", 100)
     if lacking := ready.missing(systems.find(system)):
         pytest.skip(f"no {lacking[0].component}: {lacking[0].command}")
     words = ["search", "dk.periodic", "--target", f"qemu:{system}", "--seed", "5", "--json"]
@@ -23,6 +30,11 @@ def test_a_search_goes_on_and_its_worst_is_there_again(cli: Cli, system: str) ->
     assert set(runs().iterdir()) == measured
     assert first["programs"] == 1
     assert first["unit"] == "instructions"
+    assert [each["load"] for each in first["loads"]] == [load]
+    assert 0 < first["switched"] <= first["bound"]
+    listed = (first["control"], *first["loads"], *first["records"], first["least"])
+    assert first["bound"] >= max(each["bound"] for each in listed)
+    assert first["defects"] == []
     least, (record,) = first["least"], first["records"]
     assert first["control"]["longest"] > 0
     assert least["longest"] >= 0.95 * record["longest"]

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from rtstone.documents.search import Candidate, SearchResult
 from rtstone.report.parts.console import sentences
-from rtstone.units import counted, quantity
+from rtstone.units import count, counted, quantity
 
 
 def answer(result: SearchResult) -> str:
@@ -25,12 +25,31 @@ def answer(result: SearchResult) -> str:
     )
     if result.control.longest:
         text += f"; beside one that only computes {_longest(result.control, result)}"
+    if loads := [each for each in result.loads if each.longest is not None]:
+        worst = max(loads, key=lambda candidate: candidate.longest or 0.0)
+        text += f", beside rtstone's own loads {_longest(worst, result)} ({worst.load})"
     return f"{text} (of what ran)"
+
+
+def gap(result: SearchResult) -> str:
+    """Return how much of the bound was reached, "" if there is none."""
+    if not result.bound or result.switched is None:
+        return f"No bound: {result.no_sections}." if result.no_sections else ""
+    return (
+        f"Until the first switch to the task {count(result.switched)} instructions of a bound of "
+        f"{count(result.bound)}, {result.switched / result.bound:.0%} (of what ran)."
+    )
 
 
 def search_lines(result: SearchResult, width: int) -> Iterator[RenderableType]:
     """Yield the document for a terminal of a width."""
     yield from sentences(Text(answer(result), style="bold"), width)
+    if line := gap(result):
+        yield from sentences(Text(line, style="bold" if result.bound else "dim"), width)
+    for defect in result.defects:
+        yield from sentences(
+            Text(f"{defect}: a defect, please report it.", style="bold red"), width
+        )
     least = result.least
     if least is not None:
         yield from sentences(
