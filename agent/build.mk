@@ -86,7 +86,8 @@ lint-agent: $(VENV)/dev.stamp agent
 	$(TIDY) build/agent $$(git ls-files 'agent/*.c' | grep -v /template/)
 	if [ -e build/freertos-a64/compile_commands.json ]; then \
 	    $(TIDY) --flag=--target=aarch64-none-elf build/freertos-a64 \
-	        agent/ports/freertos/*.c agent/tests/freertos/*.c agent/boards/virt-a53/*.c \
+	        agent/ports/freertos/*.c agent/loads/freertos/*.c agent/tests/freertos/*.c \
+	        agent/boards/virt-a53/*.c \
 	    && $(TIDY) --flag=--target=arm-none-eabi --without=-fno-move-loop-invariants \
 	        build/freertos-m3 agent/boards/mps2/*.c \
 	    && $(TIDY) --flag=--target=arm-none-eabi --without=-mgeneral-regs-only \

@@ -48,8 +48,7 @@ bool provoke_room(provoke_work *k, size_t size)
     if (xPortGetFreeHeapSize() >= OF_CASES + size)
         return true;
     rts_worker_unsupported(k->worker, "%s*%u: %u KiB of the heap of %u KiB stay free for cases",
-                           k->action->name, k->n, (unsigned)(OF_CASES >> 10),
-                           (unsigned)(configTOTAL_HEAP_SIZE >> 10));
+                           k->action->name, k->n, OF_CASES >> 10, configTOTAL_HEAP_SIZE >> 10);
     return false;
 }
 

@@ -46,8 +46,8 @@ typedef struct provoke_work {
 struct provoke_action {
     const char *name;
     unsigned n;                     /* how many of what it uses, unless `n` says so */
+    bool urgent;                    /* its helpers are above time sharing, at the lowest level */
     void (*help)(provoke_work *k);  /* the body of n tasks, which does not return; NULL: none */
-    bool urgent;                    /* these are above time sharing, at the lowest level there */
     bool (*begin)(provoke_work *k); /* before the helpers start; false: the worker has failed */
     bool (*round)(provoke_work *k); /* false: the worker has failed */
     void (*end)(provoke_work *k);   /* releases what begin() and round() have */

@@ -320,12 +320,13 @@ static void help_delays(provoke_work *k)
     taskENTER_CRITICAL();
     unsigned number = k->started++;
     taskEXIT_CRITICAL();
-    for (; !number;) {
+    if (number)
+        for (;;)
+            vTaskDelay(HOUR);
+    for (;;) {
         ulTaskNotifyTake(pdTRUE, 2 * HOUR);
         k->passed = k->n;
     }
-    for (;;)
-        vTaskDelay(HOUR);
 }
 
 static bool delays(provoke_work *k)
