@@ -19,10 +19,16 @@ APART_S = 0.3  # between two Ctrl-C of a person; what passes a signal on sends i
 
 
 def bound(command: Sequence[str], number: signal.Signals = signal.SIGKILL) -> list[str]:
-    """Return the command so that it gets this signal if this process ends, as by SIGKILL."""
+    """Return the command so that it gets this signal if this process ends, as by SIGKILL.
+
+    It does not begin if this process has ended before that was arranged.
+    """
     keeper = shutil.which("setpriv")
+    if keeper is None:
+        return list(command)
     name = number.name.removeprefix("SIG")
-    return [keeper, "--pdeathsig", name, *command] if keeper else list(command)
+    if_alive = ("sh", "-c", 'test "$PPID" = "$0" && exec "$@"', str(os.getpid()))
+    return [keeper, "--pdeathsig", name, *if_alive, *command]
 
 
 def end_with(parent: int) -> bool:
