@@ -8,7 +8,16 @@ from msgspec import structs
 
 from rtstone.api import Measured
 from rtstone.documents import worstcase
-from rtstone.documents.run import NOT_BEGUN, Figure, Result, Run, Target, Worst
+from rtstone.documents.run import (
+    NOT_BEGUN,
+    Figure,
+    Misses,
+    Requirement,
+    Result,
+    Run,
+    Target,
+    Worst,
+)
 from rtstone.documents.worstcase import WorstCase
 from rtstone.errors import Unfit
 from rtstone.report.run.answer import Estimated, why_nothing
@@ -90,6 +99,60 @@ def test_fewer_activations_or_a_shorter_time_are_so_far(
     short = periodic(0, 40e3, n=9_999, load="heavy", evidence={"section_ns": 60_000_000_000})
     both = answer(run_with(periodic(0, 40e3, n=n, evidence=evidence), short))
     assert both.verdict.startswith("Fit for a period of 1 ms, so far: none of ")
+
+
+LAB = Target(name="qemu:a", detail={"icount": True, "instructions_per_s": 62_500_000})
+
+
+@pytest.mark.parametrize(
+    ("missed", "most", "verdict"),
+    [
+        (0, 20_900, "None of 10 000 activations missed at a period of 1 ms; 20.9 k of 62.5 k instr "
+         "at worst, 33%, under load heavy. "),
+        (40, 125_000, "40 of 5 040 activations missed at a period of 1 ms; 125 k of 62.5 k instr "
+         "at worst, 2.0 periods, under load heavy. "),
+    ],
+)  # fmt: skip
+def test_counts_of_instructions_have_their_share_of_the_period(
+    missed: int, most: float, verdict: str
+) -> None:
+    lab = {"target": LAB, "conditions": {}}
+    idle = periodic(0, 300, unit="instructions")
+    trial = run_with(idle, periodic(missed, most, load="heavy", unit="instructions"), **lab)
+    rate = "A second is taken for 62 500 000 instructions"
+    assert answer(trial).verdict == f"{verdict}{rate}: no verdict in time."
+
+
+def test_each_load_of_a_run_with_a_limit_counts_its_own_misses() -> None:
+    met = Misses(limit=20_000, n=0, late=0, squares=0, room=32, windows=[])
+    missed = Misses(limit=20_000, n=5, late=3, squares=5, room=32, windows=[1])
+    single = structs.replace(missed, n=1, late=1, squares=1)
+    trial = run_with(
+        periodic(0, 300, unit="instructions", misses=met),
+        periodic(2, 70_000, load="heavy", unit="instructions", misses=missed),
+        periodic(0, 21_000, load="rt200", unit="instructions", misses=single),
+        requirement=Requirement(latency=20_000, unit="instructions"), target=LAB, conditions={},
+    )  # fmt: skip
+    assert answer(trial).verdict == (
+        "20 k instr not met: 3 of 5 002 activations later, 2 never; 70.0 k of 62.5 k instr at "
+        "worst, 1.1 periods, under load heavy; none of 5 000 activations later, without load; 1 of "
+        "5 000 activations later, under load rt200. A second is taken for 62 500 000 instructions."
+    )
+
+
+def test_without_rights_what_was_seen_comes_before_the_caveat() -> None:
+    bare = {"flags": ["no_rt"], "params": {"period": 10 * MS}}
+    trial = run_with(periodic(0, 4e4, **bare), periodic(0, 4e4, load="heavy", **bare))
+    assert answer(trial).verdict.startswith(
+        "None of 10 000 activations missed at a period of 10 ms, without load and under load "
+        "heavy; no verdict, as it was measured without real-time privileges. "
+    )
+    met = Misses(limit=MS, n=0, late=0, squares=0, room=32, windows=[])
+    limited = run_with(periodic(0, 4e4, misses=met, **bare), requirement=Requirement(latency=MS))
+    assert answer(limited).verdict.startswith(
+        "None of 5 000 activations later than 1 ms, without load; no verdict, as it was measured "
+        "without real-time privileges. "
+    )
 
 
 def unsupported(*reasons: str) -> list[Result]:
@@ -210,7 +273,12 @@ def test_what_the_gate_and_the_api_refuse_has_no_verdict_either(name: str, tmp_p
             )
             assert reply.grade == "bad"
         else:
-            assert reply.verdict.startswith(f"No verdict: {flag.spoils}. ")
+            seen = "None of 5 000 activations missed at a period of 1 ms, without load; "
+            bare = f"No verdict: {flag.spoils}. "
+            rights = not missed and name in {"no_rt", "page_faults"}
+            assert reply.verdict.startswith(
+                f"{seen}no verdict, as it was {flag.spoils}. " if rights else bare
+            )
             assert reply.grade == "info"
         outcome = check(trial, load(budget))
         assert outcome.verdict == "not measured"

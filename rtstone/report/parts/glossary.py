@@ -148,8 +148,8 @@ _PHRASES: Mapping[str, Term] = {
         "reference/estimates.md#with-omitted-activations",
     ),
     "dropout": Term(
-        "Of audio: a buffer that was not filled in time, and is heard. rtstone counts it as a "
-        "missed activation (`rtstone run audio`).",
+        "Of audio: a buffer that was not filled in time, heard as a click (JACK calls it an xrun). "
+        "It is a missed activation of `audio`, whose period is that of one buffer.",
         "reference/measuring.md#missed-activations",
     ),
     "wake-up latency": Term("From the time that a task was due until it runs."),

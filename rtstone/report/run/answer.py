@@ -6,7 +6,7 @@ Words are plain, for the terminal; the page sets them (``typeset``).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rtstone import resources, units
@@ -169,10 +169,7 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
     if evaluated.requirement is not None:
         return _required(run, evaluated.requirement)
     if words.counted_units(run):
-        text = "No verdict in time: these numbers are counts of an emulated machine."
-        if numbers := sole_bench.sentence(run):
-            text = f"{numbers.rstrip('.')}; counts of an emulated machine, no verdict in time."
-        return "info", text
+        return "info", _in_instructions(run, wakeups)
     if words.emulated(run):
         return "info", "No verdict: the emulator ran freely, so its times say nothing."
     experiments = [r for r in run.results if r.figures.keys() & _EXPERIMENT]
@@ -191,6 +188,14 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
         )
         return "bad", f"{sentence} {_remedy(run, flag)}" if flag else sentence
     if judged and (flag := spoilt(judged)):
+        if wakeups and flag.name in _RIGHTS and not any(s.result.missed for s in wakeups):
+            shortest = min(wakeups, key=lambda s: _period_ns(s) or float("inf"))
+            due = count(sum(s.result.n for s in wakeups))
+            loads = [s.result.load for s in wakeups]
+            return "info", (
+                f"None of {due} activations missed at {_period(shortest)}, {model}{_among(loads)}; "
+                f"no verdict, as it was {flag.spoils}. {_remedy(run, flag)}"
+            )
         return "info", f"No verdict: {flag.spoils}. {_remedy(run, flag)}"
     if not wakeups:
         return "info", _breakdown(run) or _without_wakeups(run)
@@ -205,6 +210,57 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
         f"Fit for {_period(shortest)}, {model}{seen}: none of "
         f"{count(sum(r.n for r in results))} activations missed.{_stolen(run, worst)}"
     )
+
+
+def _in_instructions(run: Run, wakeups: Sequence[Subject]) -> str:
+    """Return what a run that counts instructions says of its periodic tasks, else its numbers."""
+    judged = [s for s in wakeups if not flags.spoilt(s.result.flags)]
+    if not judged or _per_second(run) is None:
+        if numbers := sole_bench.sentence(run):
+            return f"{numbers.rstrip('.')}; counts of an emulated machine, no verdict in time."
+        return "No verdict in time: these numbers are counts of an emulated machine."
+    worst = max(judged, key=lambda s: (s.result.missed or 0, s.result.max or 0, -s.place))
+    results = [s.result for s in judged]
+    if worst.result.missed:
+        due = worst.result.n + worst.result.missed
+        text = f"{count(worst.result.missed)} of {count(due)}"
+    else:
+        text = f"None of {count(sum(r.n for r in results))}"
+    return (
+        f"{text} activations missed at {_period(worst)}{_at_worst(run, worst)}, "
+        f"{_under(worst.result.load)}. {_as_time(run)}: no verdict in time."
+    )
+
+
+def _per_second(run: Run) -> int | None:
+    """Return how many instructions stand for a second of a run that counts them, None for time."""
+    rate = run.target.detail.get("instructions_per_s")
+    return rate if isinstance(rate, int) and words.counted_units(run) else None
+
+
+def _as_time(run: Run) -> str:
+    """Return what periods and shares of them rest on where instructions are counted."""
+    return f"A second is taken for {count(_per_second(run) or 0)} instructions"
+
+
+def _at_worst(run: Run, subject: Subject) -> str:
+    """Return the largest sample, with its share of the period where instructions are counted.
+
+    Starts with "; " or is empty.
+    """
+    result, period, rate = subject.result, _period_ns(subject), _per_second(run)
+    if result.max is None:
+        return ""
+    text = f"; {quantity(result.max, result.unit)}"
+    if rate is None or period is None or result.unit == "ns":
+        return f"{text} at worst"
+    whole = period * rate / units.NS_PER_S
+    most = text.removesuffix(" instr")
+    return f"{most} of {units.trimmed(whole, result.unit)} at worst, {_share(result.max / whole)}"
+
+
+def _share(share: float) -> str:
+    return f"{100 * share:.2g}%" if share < 1 else f"{share:.1f} periods"
 
 
 def _without_wakeups(run: Run) -> str:
@@ -249,34 +305,53 @@ def _required(run: Run, gate: Gate) -> tuple[Grade, str]:
     missed = [s for s in concerned if s.result.required and s.result.required.n]
     if missed:
         worst = max(missed, key=lambda s: (s.result.max or 0, -s.place))
-        misses = [s.result.required for s in missed if s.result.required]
-        late = sum(m.late for m in misses)
-        never = sum(m.n for m in misses) - late
-        misses_text = (
-            f"{count(late)} of {due} {noun} later{f', {count(never)} never' if never else ''}"
-        )
-        if not late:
-            misses_text = f"{count(never)} of {due} {noun} never came"
         flag = flags.spoilt(worst.result.flags)
         how = f" as it was run ({flag.spoils.removeprefix('measured ')})" if flag else ""
         ended = "; the run ended there" if worst.result.ended == BY_LIMIT else ""
-        most = (
-            ""
-            if worst.result.max is None
-            else f"; {quantity(worst.result.max, worst.result.unit)} at worst"
-        )
+        loads = dict.fromkeys([worst.result.load, *(s.result.load for s in concerned)])
+        each = {
+            load: _misses([s.result for s in concerned if s.result.load == load], noun)
+            for load in loads
+        }
+        head = f"{each.pop(worst.result.load)}{_at_worst(run, worst)}, {_under(worst.result.load)}"
+        elsewhere = "".join(f"; {text}, {_under(load)}" for load, text in each.items())
+        basis = f" {_as_time(run)}." if _per_second(run) else ""
         sentence = (
-            f"{latency} not met{how}: {model}{misses_text}{most}, "
-            f"{_under(worst.result.load)}{ended}.{_stolen(run, worst)}"
+            f"{latency} not met{how}: {model}{head}{elsewhere}{ended}.{basis}{_stolen(run, worst)}"
         )
         return "bad", f"{sentence} {_remedy(run, flag)}" if flag else sentence
     if gate.verdict != "passed":
         if concerned and (flag := spoilt([s.result for s in concerned])):
-            return "info", f"No verdict on {latency}: {flag.spoils}. {_remedy(run, flag)}"
+            if flag.name not in _RIGHTS:
+                return "info", f"No verdict on {latency}: {flag.spoils}. {_remedy(run, flag)}"
+            loads = [s.result.load for s in concerned]
+            return "info", (
+                f"None of {due} {noun} later than {latency}, {model}{_among(loads)}; "
+                f"no verdict, as it was {flag.spoils}. {_remedy(run, flag)}"
+            )
         why = next((check.reason for check in gate.ordered if check.reason), "nothing was due")
         return "info", f"No verdict on {latency}: {(why or '').rstrip('.')}."
     grade, seen = _seen([s.result for s in concerned])
-    return grade, f"{latency} met, {model}{seen}: none of {due} {noun} later."
+    basis = f" {_as_time(run)}." if _per_second(run) else ""
+    return grade, f"{latency} met, {model}{seen}: none of {due} {noun} later.{basis}"
+
+
+def _misses(results: Sequence[Result], noun: str) -> str:
+    """Return what these results missed of a limit: ``3 of 1 000 activations later, 2 never``."""
+    singly = [r if r.batch == 1 else r.single or r for r in results]
+    due = count(sum(r.n + (r.missed or 0) for r in singly))
+    misses = [r.required for r in results if r.required]
+    late = sum(m.late for m in misses)
+    never = sum(m.n for m in misses) - late
+    if never and not late:
+        return f"{count(never)} of {due} {noun} never came"
+    tail = f", {count(never)} never" if never else ""
+    return f"{count(late) if late else 'none'} of {due} {noun} later{tail}"
+
+
+def _among(loads: Iterable[str]) -> str:
+    """Return under which loads something was, in words."""
+    return " and ".join(_under(load) for load in dict.fromkeys(loads))
 
 
 def _lost(run: Run, wakeups: Sequence[Subject]) -> str | None:
@@ -304,8 +379,11 @@ def _lost(run: Run, wakeups: Sequence[Subject]) -> str | None:
 
 def why_nothing(run: Run) -> str | None:
     """Return why a run has no valid result, with how many other reasons there are."""
-    reasons = [*dict.fromkeys(r.reason for r in run.results if r.reason), run.reason]
-    texts = [reason for reason in reasons if reason]
+    alike: dict[str, str] = {}  # reasons that differ only in the bench that they name
+    for r in run.results:
+        if r.reason:
+            alike.setdefault(r.reason.removesuffix(f" {r.bench}"), r.reason)
+    texts = [*alike.values(), *filter(None, [run.reason])]
     if words.measured(run) or not texts:
         return None
     rest = f"; {counted(len(texts) - 1, 'other reason')}" if len(texts) > 1 else ""

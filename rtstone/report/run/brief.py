@@ -78,9 +78,8 @@ def brief(
     lines: list[Text] = []
     for text in (*verdict(evaluated.run, run_answer), Text(run_answer.rests, style="dim")):
         lines += sentences(text, width)
-    why = list(reasons(evaluated.run)) if not measured(evaluated.run) else []
-    if len(why) > 1:  # a single one is in the verdict
-        for text in why:
+    if not measured(evaluated.run):
+        for text in reasons(evaluated.run):
             lines += sentences(text, width)
     if run_answer.foremost:
         first, *rest = packed(_pieces(run_answer.foremost), width)
