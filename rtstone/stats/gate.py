@@ -720,13 +720,13 @@ def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:
         )
         return structs.replace(check, reason=why)
     why = f"too few independent {'stalls' if check.corrected else 'samples'} for an interval"
-    missing = lacking(name, results)
-    if missing is None and check.corrected:
+    shortage = lacking(name, results)
+    if shortage is None and check.corrected:
         why = (
             "what was omitted does not follow from the samples, so that no number of them gives an "
             "interval; limit missed, or lower the load until nothing is omitted"
         )
-    return _with_missing(structs.replace(check, reason=why), missing)
+    return _with_missing(structs.replace(check, reason=why), shortage)
 
 
 def _beyond(check: Check, limit: Limit, why: str) -> Check:

@@ -324,9 +324,9 @@ def _required(run: Run, gate: Gate) -> tuple[Grade, str]:
         if concerned and (flag := spoilt([s.result for s in concerned])):
             if flag.name not in _RIGHTS:
                 return "info", f"No verdict on {latency}: {flag.spoils}. {_remedy(run, flag)}"
-            loads = [s.result.load for s in concerned]
+            under = _among(s.result.load for s in concerned)
             return "info", (
-                f"None of {due} {noun} later than {latency}, {model}{_among(loads)}; "
+                f"None of {due} {noun} later than {latency}, {model}{under}; "
                 f"no verdict, as it was {flag.spoils}. {_remedy(run, flag)}"
             )
         why = next((check.reason for check in gate.ordered if check.reason), "nothing was due")
