@@ -363,8 +363,8 @@ static void on_mask(unsigned cpu, void *at)
     if (read_at && !read_at->saves && instructions() - read_when < LATER) {
         read_at->saves = true; /* of a module, whose code is not known beforehand */
         save(on[masks].is);
-    } else if (!read_at)
-        top()->base = true;
+    } else if (!read_at) /* flags that were restored already may be restored once more */
+        top()->base = on[masks].is;
     read_at = NULL;
     mask(true, at);
 }
