@@ -50,10 +50,10 @@ def _blocks(document: SectionsOfRun, estimate: str) -> Iterator[Block]:
         yield from _kind(kind, document.instructions)
     if (unseen := document.unseen) is not None:
         names = ", ".join(unseen.names[:UNSEEN])
-        more = ", ..." if unseen.unseen > UNSEEN else ""
+        further = ", ..." if unseen.unseen > UNSEEN else ""
         yield Notes([
             f"Of {counted(unseen.functions, 'function')} of the kernel that mask interrupts "
-            f"{count(unseen.unseen)} began no section here: {names or 'none'}{more}"
+            f"{count(unseen.unseen)} began no section here: {names or 'none'}{further}"
         ], "small")  # fmt: skip
 
 
