@@ -218,9 +218,10 @@ static void hold(const section *s)
         drop_half();
     if (n_held == room) {
         room = room ? 2 * room : FEW;
-        held = realloc(held, room * sizeof *held);
-        if (!held)
+        section *larger = realloc(held, room * sizeof *held);
+        if (!larger)
             abort();
+        held = larger;
     }
     held[n_held++] = *s;
 }

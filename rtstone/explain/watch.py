@@ -82,7 +82,10 @@ class Watch:
         recorded, raws = self._recorded(), results_of(self._plan, directory)
         documents: list[SectionsOfRun] = []
         lacking: list[str] = []
-        space = space_of(self._machine, recorded)
+        try:
+            space = space_of(self._machine, recorded)
+        except RtstoneError as error:  # as of a guest that ended early
+            return [], [f"no sections: {error}"]
         for place, case in enumerate(self._plan.cases):
             own = [each for each in run.results if each.case == case.id and each.worst]
             for result in own:
