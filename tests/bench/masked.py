@@ -2,8 +2,8 @@
 
     python -m tests.bench.masked RUN...
 
-Each run in the lab is repeated with a second plugin (masked.c), which reads the register that masks
-interrupts at every instruction and has no state of what the guest does.  A section begins with the
+While sections are recorded, a second plugin (masked.c) reads the register that masks interrupts at
+every instruction; it has no state of what the guest does.  A section begins with the
 instruction that masks, which itself begins unmasked, and ends before the one that unmasks: as many
 begin with them masked.  Where an exception masks, its first instruction already does, so that the
 sections have one less.  Exits with 1 if the two do not agree.  It needs QEMU 9.1 or later, also for
@@ -15,14 +15,16 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, NamedTuple
+from unittest.mock import patch
 
+from rtstone.documents.plan import Plan
+from rtstone.documents.run import Run
 from rtstone.documents.sections import Sections, SectionsOfRun
-from rtstone.explain import replay
-from rtstone.explain.lab import machine_of, samples_of
-from rtstone.explain.recording import Span
-from rtstone.explain.sections import sections_of
+from rtstone.explain import replay, sections
+from rtstone.explain.recording import Request
 from rtstone.interrupt import Interrupt
 from rtstone.store.rundir import load
 from rtstone.targets.qemu import Qemu, Watcher
@@ -52,37 +54,41 @@ ENTRIES = (
 )  # fmt: skip
 
 
-def counted(directory: Path, document: SectionsOfRun, work: Path) -> tuple[int, int]:
-    """Return how many instructions began masked, and in how many stretches."""
-    plan = replay.plan_of(directory)
+class Counted(NamedTuple):
+    """The sections of a run, and how many instructions began with interrupts masked."""
+
+    document: SectionsOfRun
+    masked: int
+
+
+def counted(directory: Path, work: Path) -> Counted:
+    """Return the sections of a run, counted twice in the same replay."""
     run = load(directory)
-    result = next(each for each in run.results if each.case == document.case)
-    machine = machine_of(replay.target_of(plan))
-    interrupt = Interrupt()
-    every, _ = samples_of(plan, run, result, machine, interrupt)
-    first, last = every.moment(0), every.moment(len(every.buckets) - 1)
-    during = Span(first.end - first.length, last.end)
+    arch = replay.target_of(replay.plan_of(directory)).system.board.arch
     plugin, out = work / "masked.so", work / "masked"
     subprocess.run(("gcc", *FLAGS, SOURCE, "-o", plugin), check=True)
-    register = REGISTERS[machine.arch.name]
-    words = (
-        f"{plugin},register={register.name},bit={register.bit},set={register.masks},"
-        f"from={during.start},to={during.end},out={out}"
-    )
+    register = REGISTERS[arch]
     plain = replay._watcher
+    words: list[str] = []
 
-    def beside(target: Qemu, files: Any) -> Watcher:
-        watcher = plain(target, files)
-        return watcher._replace(words=(*watcher.words, "-plugin", words))
+    def repeat(
+        plan: Plan, target: Qemu, again: Run, request: Request, interrupt: Interrupt
+    ) -> replay.Replayed:
+        during = {line[0]: line[1:] for line in request.sections}.get("during")
+        words[:] = () if during is None else (
+            "-plugin",
+            f"{plugin},register={register.name},bit={register.bit},set={register.masks},"
+            f"from={during[0]},to={during[1]},out={out}",
+        )  # fmt: skip
+        return replay.replay(plan, target, again, request, interrupt)
 
-    replay._watcher = beside
-    try:
-        request = machine.request._replace(stamps=(), stores=())
-        replay.replay(plan, machine.target, run, request, interrupt)
-    finally:
-        replay._watcher = plain
-    masked, stretches = out.read_text("ascii").split()
-    return int(masked), int(stretches)
+    def watcher(target: Qemu, files: Sequence[IO[bytes]]) -> Watcher:
+        first = plain(target, files)
+        return first._replace(words=(*first.words, *words))
+
+    with patch.object(sections, "replay", repeat), patch.object(replay, "_watcher", watcher):
+        document = sections.sections_of(directory, run, run.results[0], interrupt=Interrupt())
+    return Counted(document, int(out.read_text("ascii").split()[0]))
 
 
 def by_exception(kind: Sections) -> int:
@@ -95,13 +101,10 @@ def main() -> None:
     wrong = False
     print("system, load: sections, their sum, those by exceptions, by the register, interrupts")
     for name in sys.argv[1:]:
-        directory = Path(name)
-        run = load(directory)
-        document = sections_of(directory, run, run.results[0], interrupt=Interrupt())
+        with tempfile.TemporaryDirectory() as work:
+            document, masked = counted(Path(name), Path(work))
         (kind,) = (each for each in document.kinds if each.kind == "irqs-masked")
         entered = by_exception(kind)
-        with tempfile.TemporaryDirectory() as work:
-            masked, _ = counted(directory, document, Path(work))
         fine = masked == kind.total + entered and not document.while_masked
         wrong |= not fine
         print(f"{document.target}, {document.load}: {kind.n}, {kind.total}, {entered}, {masked}, "
