@@ -173,7 +173,7 @@ static bool suspend(rts_worker *w, unsigned n)
 #define GPU "/dev/dri/card0"
 #define ROW 1024 /* pixels of four bytes: 256 rows are 1 MiB */
 
-/* As in drm/drm_mode.h, which not every system has. */
+/* As the kernel declares them, in a header that not every system has. */
 typedef struct gpu_buffer {
     uint32_t height, width, bpp, flags, handle, pitch;
     uint64_t size;
