@@ -16,7 +16,7 @@ import pytest
 
 from rtstone.documents.provocation import CONSENTS
 from rtstone.measure.actions import ACTIONS, CONTROL, PROCESSES
-from tests.agent.processes import name_of, parents
+from tests.agent.processes import gone, name_of, parents
 from tests.agent.rights import as_root, copied, nobody
 from tests.agent.speak import BUILD, HASTY, listed
 from tests.agent.test_loads import LoadAgent
@@ -290,6 +290,30 @@ def test_more_than_the_swap_file_holds_is_refused(agent: LoadAgent) -> None:
     assert (record["status"], record["reason"]) == (
         "unsupported", "component provoke: 13 MiB are too many to swap: 12 at most"
     )  # fmt: skip
+
+
+def shared_state() -> dict[str, object]:
+    """Return what processes may leave behind outside their folder: names, mounts, swap."""
+    lists = ("/proc/self/mountinfo", "/proc/swaps", "/proc/sysvipc/shm", "/proc/sysvipc/sem")
+    names = {path: sorted(Path(path).iterdir()) for path in ("/dev/shm", "/sys/fs/cgroup")}
+    return {**{path: Path(path).read_text().splitlines() for path in lists}, **names}
+
+
+@pytest.mark.parametrize("name", UNPRIVILEGED)
+def test_nothing_is_left_of_what_needs_no_consent_after_a_kill(tmp_path: Path, name: str) -> None:
+    """Its processes end with the agent, and its folder is removed."""
+    before = shared_state()
+    place = {**os.environ, "TMPDIR": str(tmp_path)}
+    load_agent = LoadAgent(env=place)
+    record = load_agent.answer(f"load provoke action={name} n={SMALL.get(name, 0)}", "loaded")
+    if record["status"] != "ok":
+        load_agent.bye()
+        pytest.skip(record["reason"])
+    family = [load_agent.pid, *load_agent.workers()]
+    load_agent.end_now()
+    assert gone(family)
+    assert soon(lambda: not list(tmp_path.iterdir()))
+    assert soon(lambda: shared_state() == before)
 
 
 PLANTED = BUILD / "tests/planted-kernel"
