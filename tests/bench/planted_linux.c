@@ -1,9 +1,9 @@
 /*
  * A kernel module whose thread alternates between two sections of 10,000 instructions: one with
  * interrupts masked, one with preemption off.  It is built without the kernel's headers: what it
- * has of them is taken from modules of the same kernel (planted_linux.py): THIS_MODULE, the bytes of
- * its `struct module`, INIT, where that has the address of `init_module`, COUNT, where a task has
- * its preempt count, VERMAGIC, and CHECKSUMS of what is used of the kernel.
+ * has of them is taken from modules of the same kernel (planted_linux.py): THIS_MODULE, the bytes
+ * of its `struct module`, INIT, where that has the address of `init_module`, COUNT, where a task
+ * has its preempt count, VERMAGIC, and CHECKSUMS of what is used of the kernel.
  */
 typedef unsigned long ulong;
 
