@@ -5,6 +5,7 @@ It goes from block to block, and has nothing of the state that the plugin follow
 
 from __future__ import annotations
 
+import os
 import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -145,6 +146,12 @@ def compare(sections: dict[str, Any], kind: str, lengths: list[int]) -> None:
     assert sum(section["n"] for section in each["sections"]) == each["n"]
 
 
+def skip_long(system: str, *quick: str) -> None:
+    """Skip a system that is none of these, unless all are to be run."""
+    if system not in quick and os.environ.get("RTSTONE_LAB") != "all":
+        pytest.skip("takes long: RTSTONE_LAB=all runs it")
+
+
 @pytest.mark.parametrize("system", ["freertos-a64", "freertos-m3"])
 def test_sections_are_those_of_another_count(cli: Cli, tmp_path: Path, system: str) -> None:
     place = tmp_path / "run"
@@ -252,6 +259,7 @@ def test_the_longest_has_its_callers(cli: Cli, tmp_path: Path) -> None:
 )  # fmt: skip
 def test_no_interrupt_comes_while_they_are_masked(cli: Cli, tmp_path: Path, system: str) -> None:
     """A fault of the model would let one come; what explain says of a sample fits the sections."""
+    skip_long(system, "linux-6.1", "q35/linux-6.1-rt")
     place = tmp_path / "run"
     sections = measured(cli, place, system, "--load", "syscalls")
     assert sections["interrupts"] > 30
@@ -282,6 +290,7 @@ def test_no_interrupt_comes_while_they_are_masked(cli: Cli, tmp_path: Path, syst
 @pytest.mark.parametrize("name", ["linux-6.1", "linux-6.1-rt", "q35/linux-6.1-rt"])
 def test_planted_sections_are_first_and_exact(tmp_path: Path, name: str) -> None:
     """Loops of 10,000 instructions in a thread of the kernel, as of a module."""
+    skip_long(name, "linux-6.1-rt")
     if lacking := ready.missing(systems.find(name)):
         pytest.skip(f"no {lacking[0].component}: {lacking[0].command}")
     kernel = planted_linux.kernel_of(name)
