@@ -163,7 +163,7 @@ def _show(
     if output is not None:
         save("the page", output, compose(tables, changes), quiet=json)
     why = comparison.undetermined(changes) if changes else words.unclassified(tables[0])
-    if status == 0 and why:
+    if status in (0, Inconclusive.exit_code) and why:
         place = "" if changes else f"{tables[0].target}: "
         return report_error(Inconclusive(f"{place}{why}"))
     return status

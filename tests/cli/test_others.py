@@ -88,7 +88,7 @@ def test_a_report(fake: Fake, cli: Cli, tmp_path: Path, monkeypatch: pytest.Monk
     cli("run", "null")
     page = pytest.importorskip("rtstone.report.page")
 
-    monkeypatch.setattr(page, "compose", lambda comparison, _: comparison.runs[0].run.run_id)
+    monkeypatch.setattr(page, "compose", lambda comparison, *_, **__: comparison.runs[0].run.run_id)
     done = cli("report", "last", "last", "-o", tmp_path / "x.html")
     assert done.status == 0
     assert (tmp_path / "x.html").read_text() == find("last").name

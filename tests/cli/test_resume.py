@@ -107,7 +107,8 @@ def planted(plan: Plan, *cases: int) -> Path:
 def test_a_directory_without_document(fake: Fake, cli: Cli, plan: Plan, ended: list[int]) -> None:
     trace = fake()
     path = planted(plan, *ended)
-    assert cli("run", "--resume", path).status == 0
+    measured = len(ended) < 3
+    assert cli("run", "--resume", path).status == (0 if measured else 3)
     run = load(path)
     assert (run.status, statuses(run)) == ("complete", ["ok"] * 3)
     assert [bool(result.n) for result in run.results] == [k not in ended for k in (1, 2, 3)]

@@ -93,7 +93,7 @@ def test_the_gate_fails_at_the_change_and_not_before(cli: Cli, real: Run) -> Non
     assert done.document["trend"] == 5
     assert cli("check", "run-0004", "--trend", "5").status == 3
     shown = cli("check", "run-0039", "--trend", "5").out.splitlines()
-    assert shown[-1].endswith("run run-0039 on ssh:board, trend of 5 runs")
+    assert shown[0].endswith("run run-0039 on ssh:board, trend of 5 runs")
 
 
 def test_runs_of_a_simulated_system_repeat_exactly(cli: Cli) -> None:

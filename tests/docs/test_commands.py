@@ -60,6 +60,7 @@ NOT_HERE = {
     "search": "takes minutes; tests/lab/test_search.py has one",
     "growth --target qemu": "takes minutes; tests/cli/test_growth.py measures simulated systems",
     "growth wakeup --target qemu": "as growth --target qemu",
+    "growth wakeup epoll": "as growth --target qemu",
     "provoke": "takes minutes; tests/cli/test_provoke.py measures two actions",
     "campaign run night.toml --engine": "needs a cluster; tests/campaign/test_dask.py has one",
     "campaign pull": "needs runs of other machines; tests/campaign/test_pull.py has them",

@@ -200,7 +200,7 @@ def test_the_output_is_named_in_errors(
     room = tmp_path / "room"
     room.mkdir()
     monkeypatch.chdir(room)
-    monkeypatch.setattr(page, "compose", lambda *_: "page")
+    monkeypatch.setattr(page, "compose", lambda *_, **__: "page")
     monkeypatch.setattr(frame, "bundle", lambda: "")
     done = cli("report", "last", "-o", place)
     assert done.status == 2
@@ -212,7 +212,7 @@ def test_a_pipe_gets_the_page_and_nothing_else(
     fake: Fake, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cli("run", "null")
-    monkeypatch.setattr(page, "compose", lambda *_: "page")
+    monkeypatch.setattr(page, "compose", lambda *_, **__: "page")
     monkeypatch.setattr(frame, "bundle", lambda: "")
     path = tmp_path / "pipe"
     os.mkfifo(path)
