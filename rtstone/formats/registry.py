@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import structs
 
 from rtstone import plugins
 from rtstone.documents.plan import Plan
@@ -14,6 +17,7 @@ from rtstone.documents.run import Result, Run
 from rtstone.errors import UsageError, unknown
 from rtstone.formats.reading import Reading, document
 from rtstone.formats.source import Source
+from rtstone.units import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,6 +56,7 @@ class Writer(NamedTuple):
     module: str
     function: str = "write"
     single: bool = False  # wants the single samples, which are in no document
+    status: bool = False  # says of each result whether it is valid; others have valid ones alone
 
     def write(self, run: Run, samples: Samples | None = None) -> Written:
         """Return the run in this format.
@@ -59,7 +64,18 @@ class Writer(NamedTuple):
         Raises UsageError if nothing of it fits, Inconclusive if single samples were lost.
         """
         writer: Callable[..., Written] = getattr(_module(self.module), self.function)
-        return writer(run, samples) if self.single else writer(run)
+        invalid = [] if self.status else [r.status for r in run.results if r.status != "ok"]
+        if not invalid:
+            return writer(run, samples) if self.single else writer(run)
+        why = ", ".join(f"{n} {status}" for status, n in Counter(invalid).items())
+        left = f"{counted(len(invalid), 'result')} not valid ({why})"
+        run = structs.replace(run, results=[r for r in run.results if r.status == "ok"])
+        try:
+            written = writer(run, samples) if self.single else writer(run)
+        except UsageError as error:
+            raise UsageError(f"{error}; left out: {left}") from None
+        shown = f"{left}, see `rtstone show {run.run_id}`"
+        return written._replace(lost=[shown, *written.lost])
 
 
 def _module(name: str) -> ModuleType:
@@ -188,12 +204,18 @@ READERS: Mapping[str, Reader] = {
 }  # fmt: skip
 
 WRITERS: Mapping[str, Writer] = {
-    "csv": Writer("statistics, a row each", "table_files", "csv_statistics"),
-    "csv-histogram": Writer("histograms, a row for each bucket", "table_files", "csv_histogram"),
-    "samples": Writer("single samples, a row each", "table_files", "csv_samples", single=True),
-    "parquet": Writer("histograms as Parquet, which needs pyarrow", "table_files", "parquet"),
+    "csv": Writer("statistics, a row each", "table_files", "csv_statistics", status=True),
+    "csv-histogram": Writer(
+        "histograms, a row for each bucket", "table_files", "csv_histogram", status=True
+    ),
+    "samples": Writer(
+        "single samples, a row each", "table_files", "csv_samples", single=True, status=True
+    ),
+    "parquet": Writer(
+        "histograms as Parquet, which needs pyarrow", "table_files", "parquet", status=True
+    ),
     "hdrhistogram": Writer("HdrHistogram log, version 1.3", "hdr_log"),
-    "openmetrics": Writer("OpenMetrics text, for Prometheus", "open_metrics"),
+    "openmetrics": Writer("OpenMetrics text, for Prometheus", "open_metrics", status=True),
     "cyclictest-json": Writer("wake-up latencies as cyclictest --json", "cyclictest_out"),
     "cyclictest-histogram": Writer(
         "the same as text of cyclictest -h, for OSADL's plot script",

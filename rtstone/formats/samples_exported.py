@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from msgspec import structs
 
-from rtstone.documents.run import Value
+from rtstone.documents.run import Status, Value
 from rtstone.formats.reading import Reading
 from rtstone.formats.rows import unguarded
 from rtstone.formats.samples import judged, ticks
@@ -29,6 +29,7 @@ class _Key(NamedTuple):
     bench: str
     load: str
     series: str
+    status: Status
     params: tuple[tuple[str, Value], ...]
 
 
@@ -51,7 +52,10 @@ def read(source: Source) -> Reading:
             )  # fmt: skip
             case = source.number(row["case"], line, "case")
             bench, load, series = (unguarded(row[name]) for name in ("bench", "load", "series"))
-            samples = rows[_Key(case, bench, load, series, own)]
+            status = next((s for s in get_args(Status) if s == row["status"]), None)
+            if status is None:
+                source.refuse(f"no status '{row['status'][:20]}'", line)
+            samples = rows[_Key(case, bench, load, series, status, own)]
             if source.number(row["sample"], line, "sample") != len(samples):
                 reason = f"sample {row['sample'][:20]} does not follow {len(samples) - 1}"
                 source.refuse(reason, line)
@@ -67,6 +71,9 @@ def read(source: Source) -> Reading:
         meaning = NO_MEANING._replace(unit_ns=1, bench=key.bench, period_ns=period_ns)
         own_source = source._replace(meaning=meaning)
         (judgement,) = judged(own_source, [ticks(own_source, texts)]).results
+        if judgement.status == "ok" and key.status != "ok":
+            reason = f"{key.status} in the run that was exported"
+            judgement = structs.replace(judgement, status=key.status, reason=reason)
         results.append(
             structs.replace(judgement, params=dict(key.params), load=key.load, series=key.series)
         )

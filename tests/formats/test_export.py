@@ -414,7 +414,7 @@ def test_own_samples_as_cyclictest() -> None:
     lost = "\n".join(written.lost)
     for part in (
         "1 negative samples", "fractions of ns", "1 missed", "1 results of rheal.rate",
-        "1 results of sched.yield", "1 results of io.aio", "thread 0 is dk.periodic",
+        "1 results of sched.yield", "1 result not valid (1 unsupported)", "thread 0 is dk.periodic",
     ):  # fmt: skip
         assert part in lost
     with pytest.raises(UsageError, match=r"no samples of cyclictest or dk\.periodic"):
@@ -505,6 +505,41 @@ def test_text_that_a_script_plots(tmp_path: Path) -> None:
         points = [tuple(map(int, row.split("\t"))) for row in rows]
         assert [value for value, _ in points] == list(range(len(points)))
         assert [(v * 1000, n) for v, n in points if n] == result.histogram
+
+
+@pytest.mark.parametrize("form", ["cyclictest-json", "cyclictest-histogram", "hdrhistogram"])
+def test_an_invalid_result_is_in_no_file_that_cannot_say_so(form: str) -> None:
+    valid = msgspec.structs.replace(own().results[0], load="none")
+    starved = msgspec.structs.replace(valid, load="heavy", status="incomplete", reason="starved")
+    written = writer(form).write(own(results=[valid, starved]))
+    alone = writer(form).write(own(results=[valid]))
+    assert written.data == alone.data
+    left = f"1 result not valid (1 incomplete), see `rtstone show {own().run_id}`"
+    assert written.lost == [left, *alone.lost]
+    with pytest.raises(UsageError, match=r"; left out: 1 result not valid \(1 incomplete\)"):
+        writer(form).write(own(results=[starved]))
+
+
+def test_tables_state_the_status_of_each_result() -> None:
+    starved = msgspec.structs.replace(own().results[0], status="incomplete", reason="starved")
+    for form in ("csv", "csv-histogram"):
+        assert {row["status"] for row in rows(own(results=[starved]), form)} == {"incomplete"}
+    assert b'status="incomplete"' in writer("openmetrics").write(own(results=[starved])).data
+
+
+def test_samples_of_an_invalid_result_stay_invalid() -> None:
+    run = stepped()
+    results = [
+        msgspec.structs.replace(result, status="incomplete", reason="starved")
+        for result in run.results
+    ]
+    run = msgspec.structs.replace(run, results=results)
+    data = writer("samples").write(run, lambda result: np.array([1.0, 2.0])).data
+    assert [(r.status, r.reason) for r in run_of(data).results] == [
+        ("incomplete", "incomplete in the run that was exported")
+    ]
+    with pytest.raises(UsageError, match="no status 'odd'"):
+        run_of(data.replace(b",incomplete,", b",odd,"))
 
 
 def test_every_format_says_what_it_lost(run: Run) -> None:
