@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 
 from rtstone import __version__
 from rtstone.documents.imported import tool
-from rtstone.documents.run import Result, Run, Value
+from rtstone.documents.run import Distribution, Result, Run, Value
 from rtstone.formats import rows
 from rtstone.formats.cyclictest import BENCH
 from rtstone.formats.cyclictest_json import OF_RTSTONE, OWN
 from rtstone.formats.reading import NS, US
 from rtstone.formats.registry import Written, refused
 from rtstone.formats.rt_tests_document import moment
+from rtstone.results.flags import FLAGS
 
 WAKE_UPS = (BENCH.id, "dk.periodic")
 _VERSION = f"2.10 {OF_RTSTONE} {__version__})"
@@ -86,13 +87,13 @@ def _whole_us(result: Result) -> bool:
 def _thread(result: Result, unit: int) -> tuple[Mapping[str, Any], list[str]]:
     """Return a thread, and what is lost of its samples."""
     lost = []
-    counts, below = rows.whole_counts(_exact_ends(result), lambda value: round(value / unit))
+    counts, below = _counts(result, result.overflow, unit)
     if below:
         lost.append(f"{below} negative samples")
     if unit == NS and any(value % 1 for value, _ in result.histogram):
         lost.append("fractions of ns")
     if result.missed:
-        lost.append(f"{result.missed} missed activations")
+        lost.append(f"{result.missed} missed activations, but for import by rtstone")
     cpus = result.evidence.get("cpus")
     return {
         "histogram": {str(value): count for value, count in sorted(counts.items())},
@@ -102,8 +103,31 @@ def _thread(result: Result, unit: int) -> tuple[Mapping[str, Any], list[str]]:
         "avg": round((result.mean or 0) / unit, 2),
         "cpu": cpus[0] if isinstance(cpus, list) and len(cpus) == 1 else -1,
         "node": -1,
-        OWN: {"interval_ns": _period(result), "load": result.load},
-    }, lost
+        OWN: {
+            "interval_ns": _period(result), "load": result.load, "series": result.series,
+            "missed": result.missed, "corrected": _corrected(result, unit),
+            "flags": [flag.name for flag in FLAGS if flag.voids and flag.name in result.flags],
+        },
+    }, lost  # fmt: skip
+
+
+def _corrected(result: Result, unit: int) -> Mapping[str, Any] | None:
+    """Return the distribution that includes omitted activations, None if it is not known."""
+    whole = result.corrected
+    if not result.missed or whole is None or whole.mean is None:
+        return None
+    counts, below = _counts(whole, result.overflow, unit)
+    if counts.total() + below + result.overflow != whole.n:
+        return None
+    return {
+        "histogram": {str(value): count for value, count in sorted(counts.items())},
+        "avg": round(whole.mean / unit, 4),
+    }
+
+
+def _counts(samples: Result | Distribution, overflow: int, unit: int) -> tuple[Counter[int], int]:
+    """Return the counts of samples by whole units, and how many samples are negative."""
+    return rows.whole_counts(_exact_ends(samples, overflow), lambda value: round(value / unit))
 
 
 def _period(result: Result) -> int | None:
@@ -112,13 +136,16 @@ def _period(result: Result) -> int | None:
     return period if isinstance(period, int) else None
 
 
-def _exact_ends(result: Result) -> list[tuple[float, int]]:
-    """Return the histogram with the exact smallest and largest sample as points of their own."""
+def _exact_ends(result: Result | Distribution, overflow: int) -> list[tuple[float, int]]:
+    """Return the histogram with the exact smallest and largest sample as points of their own.
+
+    ``overflow``: samples beyond the histogram, of which the largest is one.
+    """
     points = list(result.histogram)
     if points and result.min is not None:
         first, count = points[0]
         points[:1] = [(result.min, 1), (first, count - 1)]
-    if points and result.max is not None and not result.overflow:
+    if points and result.max is not None and not overflow:
         last, count = points[-1]
         points[-1:] = [(last, count - 1), (result.max, 1)]
     return [(value, count) for value, count in points if count]
@@ -168,7 +195,9 @@ def write_histogram(run: Run) -> Written:
 
 
 def _column(result: Result) -> tuple[_Column, list[str]]:
-    counts, below = rows.whole_counts(_exact_ends(result), lambda value: int(value // US))
+    counts, below = rows.whole_counts(
+        _exact_ends(result, result.overflow), lambda value: int(value // US)
+    )
     over = result.overflow + sum(counts.pop(us) for us in list(counts) if us >= _TOP)
     lost = []
     if below:

@@ -7,23 +7,25 @@ its lower edge, as the tools truncate instead of rounding.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from math import gcd, sqrt
-from typing import Any, Never
+from typing import Any, NamedTuple, Never
 
 import msgspec
 
 from rtstone import printable
 from rtstone.documents.imported import FILE, NO_LOAD_KNOWN, PLACE, TOOL
 from rtstone.documents.plan import Case, Plan, run_id
-from rtstone.documents.run import Figure, Result, Run, Target, Value
+from rtstone.documents.run import Distribution, Figure, Result, Run, Target, Value
 from rtstone.formats.source import HIGHEST, Source
 from rtstone.results.pool import percentiles
 from rtstone.wire.records import Bench
 
 LOAD = NO_LOAD_KNOWN
 US, NS = 1000, 1  # units in ns
+_MOST_COMPUTED = 1_000_000  # activations whose lateness follows from that of others
 
 
 class Series(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,6 +52,18 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     uncounted: bool = False
     approximate: bool = False
     line: int | None = None
+
+
+class Corrected(NamedTuple):
+    """The activations that late wake-ups skipped, and the distribution that includes them.
+
+    ``counts``: of all activations within the histogram by lateness in ns, None if it is not known
+    how late the skipped ones would have been.  ``mean``: of all, in ns.
+    """
+
+    missed: int
+    counts: Mapping[int, int] | None = None
+    mean: float | None = None
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +96,7 @@ def result(
     evidence: Mapping[str, Value] | None = None,
     load: str = LOAD,
     period_ns: int | None = None,
+    corrected: Corrected | None = None,
     gaps: bool = False,
     **members: Any,
 ) -> Result:
@@ -89,7 +104,8 @@ def result(
 
     What a tool prints as minimum, mean and maximum of no samples is left out.
     ``period_ns``: samples are the lateness of a task that sleeps until absolute times this far
-    apart.  ``gaps``: samples are disturbances, so that no sample is a valid result; of other tools
+    apart.  ``corrected``: with what it omitted, if that was counted and need not follow from them.
+    ``gaps``: samples are disturbances, so that no sample is a valid result; of other tools
     it means that the task never ran.
     """
     if not series.n:
@@ -110,9 +126,9 @@ def result(
         "statistics_only": not series.counts and not series.overflow,
     }
     points = [(float(value * ns), count) for value, count in sorted(series.counts.items()) if count]
-    missed = missed_activations(series, period_ns)
-    if missed == 0:  # nothing is hidden by a late wake-up
-        flags = [flag for flag in flags if flag != "omission"]
+    missed = corrected.missed if corrected else missed_activations(series, period_ns)
+    if missed is not None:  # it is known what late wake-ups hid
+        flags = [flag for flag in flags if flag != "omission"] + ["missed"] * (missed > 0)
     bare = Result(
         case=1, bench=bench, params=dict(params or {}), load=load, series=series.name, status="ok",
         n=series.n, overflow=series.overflow, histogram=points,
@@ -127,6 +143,10 @@ def result(
     quantiles: dict[str, float | None] = {}
     if points and not series.uncounted:
         quantiles = percentiles(points, series.n, series.overflow, None)
+        if missed and not corrected and missed <= _MOST_COMPUTED and period_ns:
+            corrected = _computed(series, total, missed, period_ns)
+        if missed and corrected and corrected.counts:
+            members |= {"corrected": _distribution(bare, corrected)}
     return msgspec.structs.replace(bare, **quantiles, **members)
 
 
@@ -160,6 +180,38 @@ def missed_activations(series: Series, period_ns: int | None) -> int | None:
     least = sum(int(low // period) * n for low, _, n in edges)
     most = sum(int(min(high, highest) // period) * n for _, high, n in edges)
     return least if least == most else None
+
+
+def _computed(series: Series, total: int, missed: int, period_ns: int) -> Corrected:
+    """Return a series with the activations that its late wake-ups skipped, as many as ``missed``.
+
+    The k activations that a task late by k whole periods missed would have been late by one to k
+    periods less.  ``total``: of the samples within the histogram, in the tool's unit.
+    """
+    own = Counter({value * series.unit_ns: n for value, n in series.counts.items()})
+    late, total = Counter(own), total * series.unit_ns
+    if series.overflow == 1 and series.max is not None:  # the one beyond the histogram is known
+        late[series.max * series.unit_ns] += 1
+        total += series.max * series.unit_ns
+    for value, n in late.items():
+        for less in range(period_ns, value + 1, period_ns):
+            own[value - less] += n
+            total += (value - less) * n
+    return Corrected(missed, own, total / (series.n + missed))
+
+
+def _distribution(result: Result, corrected: Corrected) -> Distribution:
+    """Return the distribution of a result that includes omitted activations."""
+    points = sorted((float(v), count) for v, count in (corrected.counts or {}).items() if count)
+    n, sd = result.n + corrected.missed, None
+    if not result.overflow:
+        middle = sum(value * count for value, count in points) / n
+        sd = sqrt(sum(count * (value - middle) ** 2 for value, count in points) / (n - 1))
+    return Distribution(
+        n=n, min=min(points[0][0], points[0][0] if result.min is None else result.min),
+        mean=_ns(corrected.mean, NS), sd=_ns(sd, NS), max=result.max, histogram=points,
+        **percentiles(points, n, result.overflow, None),
+    )  # fmt: skip
 
 
 def _ns(value: float | None, ns: int) -> float | None:

@@ -40,7 +40,7 @@ def test_an_imported_run_is_a_run(cli: Cli, tmp_path: Path) -> None:
     for part in (
         "import:cyclictest: cyclictest 2.40, Linux 6.18.44-fc-v669",
         "Times are as reported by cyclictest",
-        "Load: unknown", "interval=250us thread 0", "beyond: ", "omission: ",
+        "Load: unknown", "interval=250us thread 0", "beyond: ", "missed: ",
         "note: the command line in the file was not valid JSON; it was escaped",
     ):  # fmt: skip
         assert part in shown.out
@@ -248,7 +248,7 @@ def test_refused(cli: Cli, arguments: tuple[str | Path, ...], says: str) -> None
 def test_export(cli: Cli, tmp_path: Path) -> None:
     name = store_run(own())
     done = cli("export", name, "--format", "cyclictest-json", "-o", tmp_path / "a.json")
-    assert (done.status, done.out) == (0, f"{tmp_path / 'a.json'}: 715 B\n")
+    assert (done.status, done.out) == (0, f"{tmp_path / 'a.json'}: 973 B\n")
     assert "not in the file: thread 0: 1 negative samples" in done.err
     assert json.loads((tmp_path / "a.json").read_text())["thread"]["0"]["cycles"] == 102
     assert cli("import", tmp_path / "a.json").status == 0

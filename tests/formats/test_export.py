@@ -421,6 +421,36 @@ def test_own_samples_as_cyclictest() -> None:
         writer("cyclictest-json").write(own(results=own().results[1:]))
 
 
+def test_what_was_missed_comes_back_as_it_was_counted() -> None:
+    """Not from samples known to 1 part in 256, some of which lie at a whole number of periods."""
+    late = [(50_000.0, 9000), (2_000_100.0, 3)]
+    hidden = [(50_000.0, 9000), (1_000_100.0, 3), (1_999_900.5, 2), (2_000_100.0, 3)]
+    mean = sum(v * n for v, n in late) / 9003
+    whole = (sum(v * n for v, n in hidden) + 7) / 9008
+    periodic = Result(
+        case=1, bench="dk.periodic", params={"period": 10**6}, load="heavy", series="cpu 0",
+        status="ok", n=9003, histogram=late, min=50_000.0, mean=mean, max=2_000_100.0, missed=5,
+        flags=["missed", "other_run"],
+        corrected=Distribution(
+            n=9008, min=50_000.0, mean=whole, sd=None, p50=None, p90=None, p99=None, p999=None,
+            p9999=None, max=2_000_100.0, histogram=hidden,
+        ),
+    )  # fmt: skip
+    run = own(results=[periodic, msgspec.structs.replace(periodic, series="cpu 1", missed=None)])
+    data = writer("cyclictest-json").write(run).data
+    back, unknown = run_of(data).results
+    assert (back.missed, back.series, back.load) == (5, "cpu 0", "heavy")
+    assert "other_run" in back.flags and "omission" not in back.flags
+    assert (unknown.missed, unknown.corrected) == (None, None) and "omission" in unknown.flags
+    assert back.corrected is not None and back.corrected.mean == pytest.approx(whole, abs=1e-3)
+    assert back.corrected.histogram == [(round(v), n) for v, n in hidden]
+    assert (back.corrected.n, back.corrected.p50) == (9008, 50_000)
+    document = json.loads(data)
+    document["thread"]["0"]["rtstone"]["missed"] = 6
+    with pytest.raises(UsageError, match="9008 corrected samples, of 9003 and 6 missed"):
+        run_of(json.dumps(document).encode())
+
+
 def test_cyclictest_ends_after_it_began() -> None:
     def times(run: Run) -> tuple[str, str | None]:
         document = json.loads(writer("cyclictest-json").write(run).data)

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
+from statistics import fmean, stdev
 from types import FrameType
 
 import pytest
@@ -33,6 +34,7 @@ from rtstone.formats.reading import Series, missed_activations
 from rtstone.formats.registry import READERS, reader
 from rtstone.formats.source import Source
 from rtstone.results.flags import BY_NAME
+from rtstone.results.omitted import events
 from tests.formats.long import DATA, LONG, read, rteval, run_of
 
 # Their lines have no total: what is cut off in whole lines cannot be told.
@@ -307,6 +309,28 @@ def test_late_wake_ups_say_what_was_missed() -> None:
         (10_000, 0, "ok"), (9993, 0, "ok"), (9956, 0, "ok"),
     ]  # fmt: skip
     assert not any("omission" in r.flags for r in begun_late)
+
+
+def test_what_late_wake_ups_hid_is_in_the_corrected_distribution() -> None:
+    """At 1 ms, late by 3.25 ms hides three that would have been 2.25, 1.25 and 0.25 ms late."""
+    (result,) = run_of(cyclictest_json([{28: 9000, 3250: 2, 1000: 1}])).results
+    hidden = Counter({2_250_000: 2, 1_250_000: 2, 250_000: 2, 0: 1})
+    seen = Counter({28_000: 9000, 3_250_000: 2, 1_000_000: 1})
+    assert result.missed == hidden.total() == 7 and result.corrected is not None
+    assert dict(result.corrected.histogram) == seen + hidden
+    values = list((seen + hidden).elements())
+    assert result.corrected.mean == pytest.approx(fmean(values), abs=1e-4)
+    assert result.corrected.sd == pytest.approx(stdev(values), abs=1e-3)
+    assert (result.corrected.n, result.corrected.min, result.corrected.max) == (9010, 0, 3_250_000)
+    assert events(result) is not None  # so that intervals and gates include them
+
+
+def test_nothing_is_corrected_where_what_was_hidden_is_unknown() -> None:
+    several = json.loads(cyclictest_json([{28: 9000}]))
+    several["thread"]["0"] |= {"cycles": 9002, "max": 3250, "avg": 28.5}
+    (result,) = run_of(json.dumps(several).encode()).results
+    assert (result.overflow, result.missed, result.corrected) == (2, None, None)
+    assert "omission" in result.flags
 
 
 def cyclictest_json(threads: list[dict[int, int]], **members: object) -> bytes:
