@@ -223,8 +223,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         None if it is unknown: for targets that count instructions, and for cases that end after a
         number of samples that take unknown time.
         """
-        if self.target.detail.get("instructions_per_s"):
-            return None
+        return None if self.target.detail.get("instructions_per_s") else self.own_time_s(case)
+
+    def own_time_s(self, case: Case) -> float | None:
+        """Return the expected duration in s of the target's own time, None if it is unknown.
+
+        A case that ends after a number of samples rarely lasts until its time limit.
+        """
         limited = not self.value(case, "samples") or self._by_samples_s(case) is not None
         return self.limit_s(case) if limited else None
 

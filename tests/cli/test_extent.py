@@ -53,7 +53,9 @@ def test_an_emulated_machine_says_its_own_time_and_what_the_last_such_run_took(
     plan: Plan, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     board = Target(name="qemu:board", detail={"instructions_per_s": 62_500_000})
-    cases = [structs.replace(case, params={"time": NS_PER_S // 2}) for case in plan.cases]
+    cases = [
+        structs.replace(case, params={"time": NS_PER_S // 2, "samples": 0}) for case in plan.cases
+    ]
     plan = structs.replace(plan, target=board, cases=cases)
     assert announcement(plan) == (
         "3 cases, 1.5 s of emulated time; how fast that passes depends on this host"
@@ -62,6 +64,15 @@ def test_an_emulated_machine_says_its_own_time_and_what_the_last_such_run_took(
     assert announcement(structs.replace(plan, cases=[without])) == "1 case"
     partly = structs.replace(plan, cases=[without, cases[1]])
     assert announcement(partly).startswith("2 cases, at least 500 ms of emulated time; ")
+    by_samples = structs.replace(cases[0], params={"time": 60 * NS_PER_S, "samples": 15})
+    assert announcement(structs.replace(plan, cases=[by_samples] * 338)) == "338 cases"
+    partly = structs.replace(plan, cases=[by_samples, cases[1]])
+    assert announcement(partly).startswith("2 cases, at least 500 ms of emulated time; ")
+    each_10ms = {"time": 60 * NS_PER_S, "samples": 15, "period": NS_PER_S // 100}
+    periodic = structs.replace(cases[0], params=each_10ms)
+    assert announcement(structs.replace(plan, cases=[periodic])).startswith(
+        "1 case, 150 ms of emulated time; "
+    )
     monkeypatch.setattr(Past, "took_s", lambda _, plan: 6.8)
     assert announcement(plan) == (
         "3 cases, 1.5 s of emulated time, about 7 s here: the last such run took as long"
