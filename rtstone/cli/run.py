@@ -179,7 +179,6 @@ def _measure(each: list[Options], interrupt: Interrupt) -> tuple[int, list[RunDi
             from rich.text import Text
 
             from rtstone.report.parts.console import console, lines_of, sentences
-            from rtstone.report.parts.words import measured
             from rtstone.report.run.brief import brief
             from rtstone.report.run.terminal import followed, summary
             from rtstone.stats.evaluate import evaluate_run
@@ -195,8 +194,7 @@ def _measure(each: list[Options], interrupt: Interrupt) -> tuple[int, list[RunDi
                     after += sentences(Text(seen.bound.sentence), out.width, "  ")
             if directory.finished:
                 name = run_name(directory.path, run.name)
-                newest = bool(measured(run)) and latest() == directory.path
-                after += followed(name, out.width, newest=newest)
+                after += followed(name, out.width)
             evaluated = evaluate_run(run)
             # On a terminal all results if they fit, as none had a line so far; the answer must fit.
             room = out.height - 1 if out.is_terminal else None  # the prompt takes a line

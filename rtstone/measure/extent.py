@@ -100,9 +100,9 @@ def announcement(plan: Plan) -> str:
 def _emulated(plan: Plan) -> str:
     """Return how long a run takes in the emulated machine's time, and what the last one took."""
     times = [None if plan.until else plan.own_time_s(case) for case in plan.cases]
-    known = [time for time in times if time is not None]
-    least = "" if len(known) == len(times) else "at least "
-    own = f", {least}{trimmed(sum(known) * NS_PER_S, 'ns')} of emulated time" if known else ""
+    finite = [time for time in times if time is not None]
+    least = "" if len(finite) == len(times) else "at least "
+    own = f", {least}{trimmed(sum(finite) * NS_PER_S, 'ns')} of emulated time" if finite else ""
     took = Past().took_s(plan)
     if took is None:
         return f"{own}; how fast that passes depends on this host" if own else ""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rtstone.cpus import cpu_list
+from rtstone.documents.plan import STAND_INS
 from rtstone.documents.run import Result
 from rtstone.wire.records import Rate
 
 TOLERANCE = 0.2  # of its rate that a part of a load may miss (design, rules of measuring)
+
+_SHORT = "missed its rate"
 
 
 def lacking(rates: Sequence[Rate] | None, *, may_starve: bool = False) -> str | None:
@@ -27,10 +30,20 @@ def lacking(rates: Sequence[Rate] | None, *, may_starve: bool = False) -> str | 
         achieved = rate.achieved if rate.counted is None else rate.counted
         if rate.wanted and abs(achieved / rate.wanted - 1) > TOLERANCE:
             reached = f"{achieved:.4g} of {rate.wanted:.4g} {rate.unit} per second"
-            return f"{rate.component} missed its rate by more than {TOLERANCE:.0%}: {reached}"
+            return f"{rate.component} {_SHORT} by more than {TOLERANCE:.0%}: {reached}"
         if achieved <= 0:
             return f"{rate.component} did nothing"
     return None
+
+
+def rate_remedy(results: Iterable[Result]) -> str:
+    """Return what to do about results that are incomplete as a load missed its rate, else ""."""
+    short = [r for r in results if r.status == "incomplete" and f" {_SHORT} " in (r.reason or "")]
+    if not short:
+        return ""
+    lighter = STAND_INS.get(short[0].load)
+    load = f", or with --load {lighter}" if lighter else ", or under a lighter load"
+    return f"repeat while the machine does less{load}"
 
 
 def load_place(result: Result) -> str:

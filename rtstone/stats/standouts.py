@@ -67,7 +67,10 @@ def standouts(run: Run) -> Standouts:
     missing = {status: [place for place, r in begun if r.status == status] for status in MISSING}
     # One that was measured as it should be comes first, but bad conditions void only what is good.
     proofs = [p for p in wakeups if unfit((r := run.results[p]).flags, r.n, r.missed)]
-    sound = [place for place in proofs if not spoilt(run.results[place].flags)]
+    sound = [
+        place for place in proofs
+        if run.results[place].status == "ok" and not spoilt(run.results[place].flags)
+    ]  # fmt: skip
     return Standouts(
         periodic=periodic,
         wakeups=wakeups,

@@ -26,7 +26,7 @@ def test_a_name_is_used_wherever_the_run_is(fake: Fake, cli: Cli, tmp_path: Path
     assert f"tuned ({path.name})" in text
     assert text.splitlines()[-1].endswith("a page of it: rtstone report tuned")
     assert f"run tuned ({path.name})" in rtstone.load("tuned")._repr_html_()
-    assert "rtstone show 'as it came'; a page: rtstone report last" in shown
+    assert "rtstone show 'as it came'; a page: rtstone report 'as it came'" in shown
     assert cli("list", "runs", "--json").document["runs"][0]["name"] == "tuned"
     assert "as it came" in cli("list", "runs").out
     columns = cli("compare", "tuned", "as it came", "--json").document["columns"]

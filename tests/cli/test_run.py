@@ -439,10 +439,13 @@ def test_what_is_damaged_is_asked_for_again(
 @pytest.mark.parametrize(
     ("wire", "message"),
     [
-        ({"result 1": "damage"}, "1 of 3 results is invalid, ctx.ballast: wire: record 8 damaged"),
+        (
+            {"result 1": "damage"},
+            "1 of 3 results is incomplete, ctx.ballast: wire: record 8",
+        ),
         (
             {"result 1": "damage", "result 2": "damage"},
-            "2 of 3 results are invalid, the first is ctx.ballast: ",
+            "2 of 3 results are incomplete, the first is ctx.ballast: ",
         ),
         ({"hello": "lose"}, "records of the agent were lost: hello"),
     ],

@@ -303,7 +303,8 @@ def test_the_verdict_rests_on_what_was_measured_as_it_should_be() -> None:
     reply = answer(run_with(periodic(0, 40e3), beside))
     assert reply.verdict.startswith("Fit for a period of 1 ms")
     assert reply.basis[0] == (
-        "Left out of the verdict: 1 of 2 cases, measured beside another run of rtstone."
+        "Left out of the verdict: 1 of 2 cases (dk.periodic, load heavy), measured beside another "
+        "run of rtstone."
     )
 
 
@@ -329,11 +330,11 @@ def test_bad_conditions_void_what_is_good_and_not_what_is_bad() -> None:
 
 
 def test_on_a_virtual_machine_the_answer_says_what_came_with_steal() -> None:
-    worst = [Worst(value=9.0, index=n, at_s=1.0, steal_ns=n % 4 * 10**7) for n in range(16)]
+    worst = [Worst(value=9.0, index=n, at_s=n, steal_ns=n % 4 * 10**7) for n in range(16)]
     evidence = {"steal_near_ns": 44 * 10**7, "steal_watched_ns": 8 * 10**9}
     reply = (
         ". Steal time, which counts in steps of 10 ms, grew around 12 of its 16 worst samples and "
-        "in 5.5% of the time."
+        "in 5.5% of the time: more than by chance, so it is a likely cause."
     )
     for missed, verdict in ((0, "Fit"), (3, "Not fit")):
         stolen = periodic(missed, 3.2e6, worst=worst, evidence=evidence)
@@ -347,9 +348,86 @@ def test_on_a_virtual_machine_the_answer_says_what_came_with_steal() -> None:
         watched = evidence | {"steal_near_ns": near}
         trial = answer(run_with(periodic(0, 1.0, worst=idle, evidence=watched), conditions={}))
         assert ("Steal" in trial.verdict) == said
+    none = structs.replace(periodic(0, 1.0, worst=idle), evidence=evidence)
+    assert answer(run_with(none, conditions={"machine.virtual": True})).verdict.endswith(
+        " grew around none of its 16 worst samples and in 5.5% of the time: nothing shows that it "
+        "delayed them."
+    )
     unknown = [*worst[1:], structs.replace(worst[0], steal_ns=None)]
     trial = answer(run_with(periodic(0, 1.0, worst=unknown), conditions={"machine.virtual": True}))
     assert "Steal" not in trial.verdict
+
+
+@pytest.mark.parametrize(
+    ("stolen", "apart_s", "near", "cause"),
+    [
+        (2, 1.0, 95, False),  # of 16 samples 1.5 would be so by chance
+        (6, 1.0, 95, True),
+        (16, 0.01, 95, False),  # one stall, which is near to steal in 9.5% of all places
+        (16, 0.01, 5, True),
+        (16, 1.0, 900, False),  # it always grows
+    ],
+)
+def test_steal_is_a_cause_only_where_it_came_more_often_than_by_chance(
+    stolen: int, apart_s: float, near: int, cause: bool
+) -> None:
+    worst = [
+        Worst(value=9.0, index=n, at_s=n * apart_s, steal_ns=10**7 * (n < stolen))
+        for n in range(16)
+    ]  # fmt: skip
+    evidence = {"steal_near_ns": near, "steal_watched_ns": 1000}
+    result = periodic(0, 9.0, worst=worst, evidence=evidence)
+    reply = answer(run_with(result, conditions={}))
+    assert reply.verdict.endswith("so it is a likely cause.") == cause
+    assert reply.verdict.endswith("so nothing shows that it delayed them.") == (not cause)
+
+
+def misses(late: int) -> Misses:
+    return Misses(limit=MS, n=late, late=late, squares=late, room=16, windows=[])
+
+
+FELL_SHORT: dict[str, Any] = {
+    "load": "heavy", "status": "incomplete",
+    "reason": "load heavy: cpu missed its rate by more than 20%: 35 of 100 ms per second",
+}  # fmt: skip
+
+
+def test_a_verdict_that_rests_on_an_incomplete_result_says_so() -> None:
+    short = periodic(1086, 3.2e6, **FELL_SHORT)
+    reply = answer(run_with(periodic(0, 40e3), short))
+    assert reply.verdict == (
+        "Not fit for a period of 1 ms: 1 086 of 6 086 activations missed, under load heavy, in a "
+        "result that is incomplete."
+    )
+    whole = answer(run_with(periodic(2, 40e3), short))
+    assert whole.verdict.endswith("2 of 5 002 activations missed, without load.")
+    limit = Requirement(latency=MS)
+    late = {"misses": misses(3)}
+    required = answer(run_with(periodic(3, 3.2e6, **FELL_SHORT, **late), requirement=limit))
+    assert "under load heavy, in a result that is incomplete." in required.verdict
+
+
+def test_what_is_incomplete_is_named_as_a_case() -> None:
+    run_of_two = run_with(
+        *(periodic(0, 1e3, series=f"cpu{n}", **(FELL_SHORT if n else {})) for n in range(3))
+    )
+    texts = {f.head: f.text for f in findings(evaluate_run(run_of_two))}
+    assert texts["2 results incomplete"] == (
+        "dk.periodic cpu1, load heavy; dk.periodic cpu2, load heavy"
+    )
+
+
+def test_a_limit_is_not_told_of_what_is_left_out() -> None:
+    """Of two cases beside another run that which was late proves something, the other does not."""
+    beside = {"flags": ["other_run"]}
+    results = (
+        periodic(0, 40e3, **beside, misses=misses(0)),
+        periodic(3, 3.2e6, load="heavy", **beside, misses=misses(3)),
+    )
+    reply = answer(run_with(*results, requirement=Requirement(latency=MS)))
+    assert "without load" not in reply.verdict
+    assert "3 of 5 003 activations later" in reply.verdict
+    assert "1 of 2 cases (dk.periodic, load none), measured beside another run" in reply.rests
 
 
 def test_of_counts_there_is_no_worst_case_and_that_is_said_once() -> None:

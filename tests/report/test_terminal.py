@@ -214,6 +214,22 @@ def test_the_column_of_the_time_has_one_name(width: int) -> None:
     assert not re.search(r"max +over", text)
 
 
+def test_a_load_that_missed_its_rate_comes_with_what_to_do() -> None:
+    why = "load heavy: cpu missed its rate by more than 20%: 35.01 of 100 ms per second"
+    short = msgspec.structs.replace(PERIODIC, load="heavy", status="incomplete", reason=why)
+    run = msgspec.structs.replace(
+        run_of(PERIODIC, short), status="incomplete", reason="1 of 2 results is incomplete"
+    )
+    line = list(verdict(run, answer(evaluate_run(run))))[1].plain
+    assert line == (
+        "INCOMPLETE: 1 of 2 results is incomplete; repeat while the machine does less, or with "
+        "--load heavy/reduced"
+    )
+    lost = msgspec.structs.replace(short, reason="wire: record 8 damaged")
+    other = msgspec.structs.replace(run, results=[PERIODIC, lost])
+    assert "repeat" not in list(verdict(other, answer(evaluate_run(other))))[1].plain
+
+
 def test_a_lack_of_rights_is_told_where_nothing_could_run() -> None:
     result = Result(case=1, bench="b", params={}, load="none", status="unsupported", reason="no")
     run = run_of(result)
@@ -232,12 +248,10 @@ def test_no_line_ends_within_a_command() -> None:
     assert sum("(rtstone run dk.periodic --time 60)" in row for row in rows) == 1
     assert sum("`rtstone doctor --problems`" in row for row in rows) == 1
     run_id = "20261122-222718.272-quick-8514"
-    narrow, wide = (
-        [line.plain for line in followed(run_id, width, newest=False)] for width in (80, 150)
-    )
+    narrow, wide = ([line.plain for line in followed(run_id, width)] for width in (80, 150))
     assert narrow == [f"all results: rtstone show {run_id}", f"a page: rtstone report {run_id}"]
-    (line,) = followed(run_id, 90, newest=True)
-    assert line.plain == f"all results: rtstone show {run_id}; a page: rtstone report last"
+    (line,) = followed("before", 80)
+    assert line.plain == "all results: rtstone show before; a page: rtstone report before"
     assert wide == ["; ".join(narrow)]
 
 

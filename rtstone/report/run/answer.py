@@ -40,6 +40,8 @@ from rtstone.units import count, counted, quantity, seconds
 
 _EXPERIMENT = frozenset({BREAKDOWN, UNREACHED})  # figures of one of Hartstone, of which it has one
 
+_NAMED = 3  # cases named in a sentence
+
 # Flags whose cause is a lack of rights, which one command grants.
 _RIGHTS = ("no_rt", "page_faults")
 
@@ -99,7 +101,7 @@ def answer(evaluated: RunEvaluation) -> Answer:
     grade, verdict = _verdict(evaluated, wakeups)
     tool_wakeups = [s.place for s in subjects if tool(run) and s.result.bench in WAKE_UPS]
     place = largest(run, standouts.wakeups or tool_wakeups, lambda r: r.max)
-    basis = [*_left_out(wakeups, standouts.unfit)]
+    basis = [*_left_out(wakeups)]
     if place is not None:
         longest = subjects[place]
         r = longest.result
@@ -128,12 +130,12 @@ def answer(evaluated: RunEvaluation) -> Answer:
             judged, key=lambda s: (s.result.missed or 0, s.result.max or 0, -s.place), default=None
         )
     return Answer(
-        grade=grade, verdict=verdict, rests=_rests(run, wakeups, standouts.unfit), basis=basis,
+        grade=grade, verdict=verdict, rests=_rests(run, wakeups), basis=basis,
         worst=worst, other_findings=other_findings, estimates=estimated, foremost=foremost,
     )  # fmt: skip
 
 
-def _rests(run: Run, wakeups: list[Subject], unfit: int | None) -> str:
+def _rests(run: Run, wakeups: list[Subject]) -> str:
     """Return what the verdict rests on, in one line."""
     ran = words.measured(run)
     kind = one_of_several(run)
@@ -157,7 +159,7 @@ def _rests(run: Run, wakeups: list[Subject], unfit: int | None) -> str:
     head = f"{name}: {where}" if where else name
     if meaning := words.emulated(run):
         head = f"{head}; {meaning}"
-    rest = [text.rstrip(".") for text in (*_left_out(wakeups, unfit), *_disturbed(run))]
+    rest = [text.rstrip(".") for text in (*_left_out(wakeups), *_disturbed(run))]
     return "; ".join([head, results, *(text[0].lower() + text[1:] for text in rest)]) + "."
 
 
@@ -184,7 +186,7 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
             at = f" at {period}"
         sentence = (
             f"{head}: {model}{flags.unfit(r.flags, r.n, r.missed)}{at}, "
-            f"{_under(r.load)}.{_stolen(run, late)}"
+            f"{_under(r.load)}{_incomplete(r)}.{_stolen(run, late)}"
         )
         return "bad", f"{sentence} {_remedy(run, flag)}" if flag else sentence
     if judged and (flag := spoilt(judged)):
@@ -308,12 +310,14 @@ def _required(run: Run, gate: Gate) -> tuple[Grade, str]:
         flag = flags.spoilt(worst.result.flags)
         how = f" as it was run ({flag.spoils.removeprefix('measured ')})" if flag else ""
         ended = "; the run ended there" if worst.result.ended == BY_LIMIT else ""
-        loads = dict.fromkeys([worst.result.load, *(s.result.load for s in concerned)])
+        telling = [s for s in concerned if _says_something(s.result)]
+        loads = dict.fromkeys([worst.result.load, *(s.result.load for s in telling)])
         each = {
-            load: _misses([s.result for s in concerned if s.result.load == load], noun)
+            load: _misses([s.result for s in telling if s.result.load == load], noun)
             for load in loads
         }
         head = f"{each.pop(worst.result.load)}{_at_worst(run, worst)}, {_under(worst.result.load)}"
+        head += _incomplete(worst.result)
         elsewhere = "".join(f"; {text}, {_under(load)}" for load, text in each.items())
         basis = f" {_as_time(run)}." if _per_second(run) else ""
         sentence = (
@@ -334,6 +338,20 @@ def _required(run: Run, gate: Gate) -> tuple[Grade, str]:
     grade, seen = _seen([s.result for s in concerned])
     basis = f" {_as_time(run)}." if _per_second(run) else ""
     return grade, f"{latency} met, {model}{seen}: none of {due} {noun} later.{basis}"
+
+
+def _incomplete(result: Result) -> str:
+    """Return that a result which a sentence rests on is not whole; empty if it is."""
+    return "" if result.status == "ok" else f", in a result that is {result.status}"
+
+
+def _says_something(result: Result) -> bool:
+    """Return whether a verdict may rest on a result: bad conditions void only what is good."""
+    if flags.spoilt(result.flags) is None:
+        return True
+    if result.required:
+        return bool(result.required.n)
+    return bool(flags.unfit(result.flags, result.n, result.missed))
 
 
 def _misses(results: Sequence[Result], noun: str) -> str:
@@ -478,14 +496,16 @@ def _period(subject: Subject) -> str:
     return "its period" if ns is None else f"a period of {units.trimmed(ns, 'ns')}"
 
 
-def _left_out(wakeups: list[Subject], unfit: int | None) -> Iterator[str]:
-    """Yield how many wake-ups were left out of a verdict that is based on others.
-
-    ``unfit``: the index of the result that shows that the system is not fit.
-    """
-    bad = [flag for s in wakeups if s.place != unfit and (flag := flags.spoilt(s.result.flags))]
-    if bad and len(bad) < len(wakeups):
-        yield f"Left out of the verdict: {len(bad)} of {len(wakeups)} cases, {bad[0].spoils}."
+def _left_out(wakeups: Sequence[Subject]) -> Iterator[str]:
+    """Yield which wake-ups were left out of a verdict that is based on others."""
+    left = [s for s in wakeups if not _says_something(s.result)]
+    if left and len(left) < len(wakeups) and (flag := flags.spoilt(left[0].result.flags)):
+        names = "; ".join(s.name.with_load for s in left[:_NAMED])
+        rest = f"; and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+        yield (
+            f"Left out of the verdict: {len(left)} of {counted(len(wakeups), 'case')} "
+            f"({names}{rest}), {flag.spoils}."
+        )
 
 
 def _disturbed(run: Run) -> Iterator[str]:

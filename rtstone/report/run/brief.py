@@ -19,6 +19,7 @@ from rtstone.report.parts.words import lacking_rights, measured, observed, reach
 from rtstone.report.run.answer import Answer, answer, grants
 from rtstone.report.run.attribution import findings, matrix
 from rtstone.report.run.findings import Subject, subjects_of
+from rtstone.results.load_rates import rate_remedy
 from rtstone.stats.evaluate import RunEvaluation
 from rtstone.summary import COLUMNS
 from rtstone.units import count, counted, trimmed
@@ -26,7 +27,7 @@ from rtstone.units import count, counted, trimmed
 GRADES = {"bad": "bold red", "note": "bold", "good": "bold green", "info": "bold"}
 _LEAST = {"min", "p50"}  # columns without a corrected value: correction only adds large ones
 _HEIGHT = 2  # lines of bars
-_NAMED = 6  # benches named with a reason
+_NAMED = 6  # cases or benches named with a reason
 
 
 def verdict(run: Run, answer: Answer) -> Iterator[Text]:
@@ -41,7 +42,10 @@ def verdict(run: Run, answer: Answer) -> Iterator[Text]:
     if run.interrupted:
         yield Text(str(run.reason).capitalize(), style="bold yellow")
     elif run.status != "complete":
-        yield Text(f"INCOMPLETE: {run.reason}", style="bold red")
+        line = Text(f"INCOMPLETE: {run.reason}", style="bold red")
+        if advice := rate_remedy(run.results):
+            line.append(f"; {advice}", style="not bold")
+        yield line
 
 
 def verdict_alone(evaluated: RunEvaluation, width: int) -> Iterator[RenderableType]:
@@ -139,9 +143,12 @@ def reasons(run: Run) -> Iterator[Text]:
         style = "" if status in {"unsupported", "not begun"} else "red"
         if len(subjects) > 1:
             head = f"{len(subjects)} results {status}: "
-            names = list(dict.fromkeys(s.result.bench for s in subjects))
+            names, separator = [str(s.name) for s in subjects], "; "
+            if len(names) > _NAMED:  # then they say too much
+                names = list(dict.fromkeys(s.result.bench for s in subjects))
+                separator = ", "
             rest = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-            text = f"{reason}: {', '.join(names[:_NAMED])}{rest}"
+            text = f"{reason}: {separator.join(names[:_NAMED])}{rest}"
             yield Text.assemble((head, style), text)
         else:
             (subject,) = subjects

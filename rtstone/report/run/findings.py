@@ -28,6 +28,7 @@ LEAST_GROWTH = 1.1  # ratio of the ends of a slope that is worth reporting
 LEAST_SLOWER = 1.5  # ratio of a case under a load to the first load that is worth reporting
 _ALWAYS = 0.5  # share of the time with steal, from which steal around a sample says nothing of it
 _NAMED = 3  # results named in a finding about several
+_MISSING_NAMED = 4  # and in one about what is missing
 _MISSING: dict[str, Grade] = {"failed": "bad", "incomplete": "bad", "unsupported": "info"}
 
 # What to do about delays, by the beginning of a bench's id.
@@ -232,12 +233,16 @@ def growth_with_tasks(seen: Evidence) -> Iterable[Finding]:
 
 
 def not_ok(seen: Evidence) -> Iterable[Finding]:
-    """Yield the results that are missing, by status."""
+    """Yield the results that are missing, by status: as cases, of many the benches."""
     for status, places in seen.standouts.missing.items():
-        names = list(dict.fromkeys(seen.run.results[place].bench for place in places))
-        rest = f" and {len(names) - 4} more" if len(names) > 4 else ""
+        names, separator = [seen.subjects[place].name.with_load for place in places], "; "
+        benches = list(dict.fromkeys(seen.run.results[place].bench for place in places))
+        if len(names) > _MISSING_NAMED and len(benches) > 1:
+            names, separator = benches, ", "
+        rest = f" and {len(names) - _MISSING_NAMED} more" if len(names) > _MISSING_NAMED else ""
         head = f"{counted(len(places), 'result')} {status}"
-        yield Finding(_MISSING[status], head, ", ".join(names[:4]) + rest, places[0])
+        text = separator.join(names[:_MISSING_NAMED]) + rest
+        yield Finding(_MISSING[status], head, text, places[0])
 
 
 RULES: list[Callable[[Evidence], Iterable[Finding]]] = [

@@ -56,14 +56,13 @@ def stored(place: Path, name: str, width: int) -> Iterator[Text]:
     )
 
 
-def followed(name: str, width: int, *, newest: bool) -> Iterator[Text]:
-    """Yield what to do after a run.
+def followed(name: str, width: int) -> Iterator[Text]:
+    """Yield what to do after a run; ``name``: of the run on a command line.
 
-    ``name``: of the run on a command line; ``newest``: whether it is the last one, too.
+    Both name the run, so that they stay right when another one is the last.
     """
-    again = "last" if newest else name
     yield from _beside(
-        [f"all results: rtstone show {name}", f"a page: rtstone report {again}"], width
+        [f"all results: rtstone show {name}", f"a page: rtstone report {name}"], width
     )
 
 
