@@ -15,6 +15,7 @@ import click
 from rtstone.cli.progress import working
 from rtstone.cli.streams import say
 from rtstone.errors import UsageError
+from rtstone.printable import shown
 from rtstone.units import counted
 
 if TYPE_CHECKING:
@@ -56,7 +57,9 @@ DATABASE = click.option(
     help="Only show the state of the server, running or not; exit code 1 if it is not well.",
 )  # fmt: skip
 @click.option(
-    "--demo", is_flag=True, help="Fill the store, which must be empty, with a year of runs first."
+    "--demo",
+    is_flag=True,
+    help="Fill the store, an empty one that --store names, with a year of runs first.",
 )
 def command(
     *, store: Path | None, listen: str, database: str | None, reading: Reading | None,
@@ -78,6 +81,11 @@ def command(
     if verify or rebuild:
         return _reconcile(server, verify, rebuild)
     if demo:
+        if _is_own(server.store):
+            raise UsageError(
+                f"{shown(str(server.store))} is where `rtstone run` stores your runs; "
+                "give --demo a store of its own: --store DIR"
+            )
         from rtstone.server.projects import Places
 
         with opened(server) as tables, working("making runs") as line:

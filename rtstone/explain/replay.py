@@ -89,7 +89,9 @@ def replay(plan: Plan, target: Qemu, run: Run, request: Request, interrupt: Inte
     """
     with recorder(target, request) as recorded, tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "run"
-        again, _, error = execute(plan, target, interrupt=interrupt, listener=Listener(), out=place)
+        again, _, error = execute(
+            plan, target, interrupt=interrupt, listener=Listener(), out=place, listed=False
+        )
         if error and again.status != run.status:
             raise error
         first, second = (structs.asdict(each) for each in (run, again))

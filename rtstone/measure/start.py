@@ -40,11 +40,13 @@ def start(
     interrupt: Interrupt,
     listener: Listener,
     out: Path | None = None,
+    listed: bool = True,
     approve: Callable[[Plan], None] = lambda plan: None,
     watch: Callable[[Plan, Target], None] = lambda plan, target: None,
 ) -> Finished:
     """Measure a request and store the run in ``out``, by default among the other runs.
 
+    ``listed``: whether the store knows of a run in ``out``.
     ``approve`` is called with the plan before anything is measured, and may raise; before it
     ``watch``, to watch the target.  Raises UsageError, TargetError, Interrupted as long as there is
     nothing to store.
@@ -52,7 +54,7 @@ def start(
     target, plan = build_plan(request, interrupt)
     watch(plan, target)
     approve(plan)
-    return execute(plan, target, interrupt=interrupt, listener=listener, out=out)
+    return execute(plan, target, interrupt=interrupt, listener=listener, out=out, listed=listed)
 
 
 def execute(
@@ -62,10 +64,11 @@ def execute(
     interrupt: Interrupt,
     listener: Listener,
     out: Path | None = None,
+    listed: bool = True,
 ) -> Finished:
     """Carry out a plan on its target, as ``start`` does."""
     cpus = measured_cpus(plan, target)
-    directory = RunDirectory(plan, out)
+    directory = RunDirectory(plan, out, listed=listed)
     run, error = measure(
         plan, target, cpus=cpus, directory=directory, listener=listener, interrupt=interrupt
     )

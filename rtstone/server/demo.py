@@ -182,7 +182,7 @@ def _measured(model: str, scratch: Path) -> _Template:
     path = scratch / model.replace(":", "-")
     params = {"samples": _SAMPLES}
     request = Request(names=_BENCHES, target=model, params=params, command=words)
-    done = start(request, interrupt=Interrupt(), listener=Listener(), out=path)
+    done = start(request, interrupt=Interrupt(), listener=Listener(), out=path, listed=False)
     if done.error:
         raise done.error
     plan = structures.decode((path / PLAN).read_bytes(), Plan)

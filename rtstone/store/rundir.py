@@ -50,12 +50,15 @@ class RunDirectory:
     _held: bytearray  # lines held until `begin`
     _next: str  # name of the log that `begin` creates
 
-    def __init__(self, plan: Plan, out: Path | None = None) -> None:
+    def __init__(self, plan: Plan, out: Path | None = None, *, listed: bool = True) -> None:
         """Create the directory: ``out``, which must be empty or new, else one in ``runs()``.
 
+        ``listed``: whether the store knows of a run in ``out``, so that it can be the `last` one.
         Raises UsageError if that is impossible; it then leaves nothing behind.
         """
-        plan = structs.replace(plan, arrival=arrivals() + 1)
+        assert listed or out is not None
+        if listed:
+            plan = structs.replace(plan, arrival=arrivals() + 1)
         self.path = (out or runs() / plan.run_id).absolute()
         fresh: list[Path] = []
         try:
@@ -71,7 +74,7 @@ class RunDirectory:
                 f"results cannot be stored, {self.path}: {error.strerror}; "
                 + _ROOM.get(error.errno or 0, _PLACE)
             ) from error
-        if out is not None:  # for `last` and `list runs`, if the store can be written
+        if out is not None and listed:  # for `last` and `list runs`, if the store can be written
             with suppress(OSError):
                 runs().mkdir(parents=True, exist_ok=True)
                 (runs() / plan.run_id).symlink_to(self.path)

@@ -11,12 +11,23 @@ import pytest
 from rtstone.errors import UsageError
 from rtstone.server import demo
 from rtstone.server.settings import Settings
+from tests.conftest import Cli
 from tests.server.serving import Served, serving
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(Settings(tmp_path_factory.mktemp("demo"), port=0)) as served:
+def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store of the user's own, while the demonstration is made."""
+    return tmp_path_factory.mktemp("own")
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory, own: Path) -> Iterator[Served]:
+    with (
+        serving(Settings(tmp_path_factory.mktemp("demo"), port=0)) as served,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setenv("RTSTONE_HOME", str(own))
         steps: list[tuple[int, int]] = []
         demo.fill(served.database, served.places, lambda done, total: steps.append((done, total)))
         assert steps == [(done, 6) for done in range(6)]  # five targets, and the index
@@ -82,3 +93,16 @@ def test_a_store_with_runs_is_not_filled(shown: Served) -> None:
 
 def test_nothing_is_left_of_what_was_simulated(shown: Served) -> None:
     assert not list(Path(shown.places.store).glob(".demo-*"))
+
+
+def test_the_users_own_store_is_not_touched(shown: Served, own: Path) -> None:
+    assert shown.client.get("/p/demo/overview.json").json()["targets"]
+    assert list(own.rglob("*")) == []
+
+
+def test_the_users_own_store_is_never_filled(cli: Cli, home: Path) -> None:
+    for arguments in ((), ("--store", home)):
+        done = cli("serve", "--demo", *arguments)
+        assert done.status == 2
+        assert "a store of its own" in done.err
+    assert not home.exists()
