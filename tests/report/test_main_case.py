@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rtstone.documents.comparison import Comparison
+from rtstone.documents.run import Run
 from rtstone.report.comparison.charts import charted
 from rtstone.report.comparison.page import compared
 from rtstone.report.parts.model import Answer
@@ -110,6 +111,22 @@ def test_worst_under_different_loads_are_shown_under_the_same_load_first() -> No
     )
     assert head.notes[0].startswith(
         "Also: max 20.0 k instr (without load) against 80.0 k instr (load heavy), 4 times fewer"
+    )
+
+
+def test_of_several_cpus_the_worst_of_each_system_stand_first() -> None:
+    """A CPU on which one of them is 20 times better hides another on which it is as bad."""
+
+    def cpus(name: str, *missed: int) -> Run:
+        return lab(name, [
+            woken("heavy", 9e3, number, n=1000, series=f"cpu{cpu}")
+            for cpu, number in enumerate(missed)
+        ])  # fmt: skip
+
+    head = first(compare([cpus("before", 63, 50), cpus("after", 3, 43)]))
+    assert head.text == (
+        "The worst wake-ups of after are better than those of before: missed 4.12% (dk.periodic "
+        "cpu1, load heavy) of its activations against 5.93% (dk.periodic cpu0, load heavy)."
     )
 
 

@@ -213,8 +213,11 @@ class Sentences:
 
         Where each has its worst under a load of its own, this is the same load for both.  What is
         worst of both is worst of one, so that the other is no further from it at its own worst.
+        Rows that differ in more than the load, as in the CPU, have none: of the better system its
+        worst would be hidden.
         """
-        if entry.rows[0] == entry.rows[1]:
+        first, other = (self._names[row].without_load for row in entry.rows)
+        if entry.rows[0] == entry.rows[1] or first != other:
             return None
         columns = (self._columns[case.against or self._first], self._columns[case.column])
 
