@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -16,8 +17,9 @@ import sqlalchemy as sql
 
 from rtstone.folders import results
 from rtstone.server.access import new_token
-from rtstone.server.client.address import address
+from rtstone.server.client.address import Address, address
 from rtstone.server.client.http import Server
+from rtstone.server.client.outbox import queue
 from rtstone.server.client.push import pack, push
 from rtstone.server.database import Database
 from rtstone.server.projects import ARRIVING, MAIN, Places
@@ -68,6 +70,23 @@ def test_runs_are_pushed_once(served: Served, template: Template, cli: Cli) -> N
     assert again.document["pushed"][0]["fresh"] is False
     assert cli("push", served.url).status == 0
     assert stored_runs(served.places) == ["r-1", "r-2"]
+
+
+def test_a_run_that_is_removed_before_it_is_sent_is_no_success(
+    served: Served, template: Template, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = own(template, "r-1")
+    own(template, "r-2")
+
+    def queued(to: Address, run: Path) -> None:
+        queue(to, run)
+        shutil.rmtree(gone, ignore_errors=True)
+
+    monkeypatch.setattr("rtstone.server.client.outbox.queue", queued)
+    done = cli("push", served.url, "r-1", "r-2")
+    assert (done.status, stored_runs(served.places)) == (3, ["r-2"])
+    assert f"not pushed: r-1: removed before it was sent, {gone}" in done.err
+    assert "nothing is queued" in cli("push", served.url).err
 
 
 def test_a_measured_run_is_pushed_when_it_has_ended(served: Served, cli: Cli) -> None:

@@ -37,7 +37,7 @@ class Note(msgspec.Struct, frozen=True):
 class Delivered(NamedTuple):
     """What became of the runs for a server.
 
-    ``refused``: why it will never take some of them, a line each.  ``left``: how many stay in the
+    ``refused``: why some of them will never be there, a line each.  ``left``: how many stay in the
     outbox, and ``why``.
     """
 
@@ -78,8 +78,10 @@ def deliver(server: Server) -> Delivered:
     for number, note in enumerate(notes):
         path = Path(note.run)
         try:
-            if holds_run(path):  # else it was removed meanwhile
+            if holds_run(path):
                 pushed.append(push(server, path))
+            else:
+                refused.append(f"{path.name}: removed before it was sent, {path}")
         except Refused as error:
             if not is_final(error):
                 return Delivered(pushed, refused, len(notes) - number, error)
