@@ -31,6 +31,10 @@ SCOPES: tuple[Scope, ...] = ("read", "push", "admin")  # each may do what those 
 TOKEN = re.compile(r"rts_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 _NOTED_S = 3600.0  # how precisely the last use of a token is known
 _NOBODY = hashlib.sha256(b"").hexdigest()
+_READING = (
+    "a token is needed: the password of the login window, with any user name; "
+    "without a browser, as Authorization: Bearer"
+)
 _LONGEST = 200  # characters of a name, and of an Authorization header that can be good
 
 
@@ -80,7 +84,9 @@ def require(request: Request, scope: Scope, project: str | None) -> Principal:
         if scope == "read" and state.settings.reading == "open":
             request.scope["principal"] = ANYBODY  # for the log
             return ANYBODY
-        raise _unknown("a token is needed", by_browser or scope == "read")
+        if scope == "read":
+            raise _unknown(_READING, browser=True)
+        raise _unknown("a token is needed, as Authorization: Bearer", browser=False)
     if by_browser and scope != "read":
         raise _unknown("a token is needed, as Authorization: Bearer", browser=False)
     caller = principal(state.database, token)

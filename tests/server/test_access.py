@@ -64,6 +64,17 @@ def test_a_browser_is_first_asked_for_what_it_can_give(closed: Served) -> None:
     assert challenge == 'Basic realm="rtstone", Bearer realm="rtstone"'
 
 
+def test_a_login_window_that_is_closed_leaves_a_page_that_says_what_it_asks_for(
+    closed: Served,
+) -> None:
+    for accept, kind in (("text/html", "text/html"), ("*/*", "text/plain")):
+        answer = closed.client.get("/p/main/", headers={"Accept": accept})
+        assert answer.status_code == 401
+        assert answer.headers["Content-Type"].startswith(kind)
+        assert "the password of the login window" in answer.text
+        assert "WWW-Authenticate" in answer.headers
+
+
 def test_where_reading_is_open_changing_is_not(places: Places) -> None:
     with serving(Settings(places.store, port=0)) as served:
         for method, address in routes(served):
