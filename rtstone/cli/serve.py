@@ -71,7 +71,7 @@ def command(
     in front of it.
     """
     needed()
-    from rtstone.server.settings import settings
+    from rtstone.server.settings import is_own, settings
 
     server = settings(home(store), listen, reading, database)
     if status:
@@ -81,7 +81,7 @@ def command(
     if verify or rebuild:
         return _reconcile(server, verify, rebuild)
     if demo:
-        if _is_own(server.store):
+        if is_own(server.store):
             raise UsageError(
                 f"{shown(str(server.store))} is where `rtstone run` stores your runs; "
                 "give --demo a store of its own: --store DIR"
@@ -196,24 +196,17 @@ def _serve(server: Settings) -> None:
 
 def _for_whom(server: Settings) -> Iterator[str]:
     """Yield the lines that say who may read and push, and how."""
-    import sqlalchemy as sql
+    from rtstone.server.settings import is_own, token_command
 
-    from rtstone.server.settings import configured, is_loopback
-
-    here = is_loopback(server.host) and server.url is None
+    here = server.is_private
     if server.reading == "token":
         yield "  read   with a token, the project that it is for"
     else:
         reach = "every user of this machine" if here else "everybody who reaches this address"
         yield f"  read   {reach}, all projects; --read token asks for a token"
-    words = ["rtstone", "token", "new", "ci", "--scope", "push"]
-    own = _is_own(server.store)
-    words += [] if own else ["--store", str(server.store)]
-    if server.database and server.database != configured(server.store).database:
-        words += ["--database", sql.make_url(server.database).render_as_string()]
-    make = shlex.join(words)
+    make = token_command(server)
     # The runs of the store that this machine measures into are there already, as those of main.
-    url = f"{server.base}/p/{'team' if own else 'main'}"
+    url = f"{server.base}/p/{'team' if is_own(server.store) else 'main'}"
     if here:
         yield "  push   with a token; one that is made, and the last run, on this machine:"
         yield f"export RTSTONE_TOKEN=$({make}); rtstone push {url} last"
@@ -221,10 +214,3 @@ def _for_whom(server: Settings) -> Iterator[str]:
         yield "  push   with a token; this makes one, for RTSTONE_TOKEN where runs are pushed:"
         yield make
         yield f"         then, there: rtstone push {url} last"
-
-
-def _is_own(store: Path) -> bool:
-    """Return whether a store is the one that `rtstone run` has here."""
-    with suppress(UsageError):  # a service may have no home
-        return store == home(None)
-    return False

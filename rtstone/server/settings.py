@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ipaddress
+import shlex
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from rtstone.errors import UsageError
+from rtstone.folders import results
 from rtstone.server.settings_file import FILE, Limits, Retention, ServerFile, Webhook, read
 
 LISTEN = "127.0.0.1:8420"
@@ -31,6 +34,11 @@ class Settings(NamedTuple):
     limits: Limits = Limits()
     retention: tuple[Retention, ...] = ()
     webhooks: tuple[Webhook, ...] = ()
+
+    @property
+    def is_private(self) -> bool:
+        """Whether only this machine reaches it."""
+        return is_loopback(self.host) and self.url is None
 
     @property
     def base(self) -> str:
@@ -80,6 +88,24 @@ def settings(
 def configured(store: Path) -> ServerFile:
     """Return the settings in the file of a store.  Raises UsageError."""
     return read(store / FILE)
+
+
+def token_command(server: Settings, *options: str) -> str:
+    """Return the command that makes a token, on the server's machine."""
+    import sqlalchemy as sql
+
+    words = ["rtstone", "token", "new", "ci", *options, "--scope", "push"]
+    words += [] if is_own(server.store) else ["--store", str(server.store)]
+    if server.database and server.database != configured(server.store).database:
+        words += ["--database", sql.make_url(server.database).render_as_string()]
+    return shlex.join(words)
+
+
+def is_own(store: Path) -> bool:
+    """Return whether a store is the one that `rtstone run` has here."""
+    with suppress(UsageError):  # a service may have no home
+        return store == results().absolute()
+    return False
 
 
 def address(listen: str) -> tuple[str, int]:

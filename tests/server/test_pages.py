@@ -338,6 +338,7 @@ def test_of_too_few_runs_nothing_is_said_to_be_no_worse(served: Served, copied: 
     assert "Nothing got worse" not in shown.text
     assert f"board: 3 runs of a case, of {board.needed} that it takes" in shown.text
     assert f"too few runs: 3 of {board.needed}" in shown.text
+    assert "last 30 days Not known yet: too few runs." in " ".join(shown.text.split())
     assert f"too few runs: 3 of {board.needed}" in page(served, "/p/main/series?target=board").text
     assert board.main
     key = board.main.series.key
@@ -352,10 +353,13 @@ def test_of_too_few_runs_nothing_is_said_to_be_no_worse(served: Served, copied: 
     served.settled()
     text = page(served, "/p/main/").text
     assert "Nothing got worse in 30 days, on 1 of 2 targets; too few runs to say of 1." in text
+    assert "None on 1 of 2 targets; too few runs of the others." in text
     for n in range(3, board.needed or 0):
         copied(f"a-{n}", day=NOW - 0.9 + n / 100, edit=changed(under_load(0), machine="board"))
     served.settled()
-    assert "Nothing got worse in 30 days, on 2 targets." in page(served, "/p/main/").text
+    text = page(served, "/p/main/").text
+    assert "Nothing got worse in 30 days, on 2 targets." in text
+    assert "last 30 days None." in " ".join(text.split())
     assert "answer-box grade-good" in served.client.get("/p/main/").text
     assert f"{(board.needed or 0) + 2} runs" in page(served, "/p/main/").text
 
@@ -450,8 +454,33 @@ def test_an_empty_project_stands_last_and_says_how_to_push(served: Served, copie
     names = [each.name for each in msgspec.json.decode(answer.content, type=Projects).projects]
     assert names == ["tests", "main"]
     text = page(served, "/p/main/").text
-    assert "rtstone token new ci --project main --scope push" in text
+    where = f"--store {served.places.store}"
+    assert f"rtstone token new ci --project main --scope push {where}" in text
+    assert "Changes for the worse" not in text
     assert f"RTSTONE_TOKEN=rts_... rtstone push {served.url}/p/main last" in text
+
+
+def test_the_address_of_a_server_shows_the_only_project_with_runs(
+    served: Served, copied: Copied
+) -> None:
+    copied("a", project="demo", day=NOW - 1)
+    page(served, "/p/main/")
+    served.settled()
+    assert served.client.get("/").headers["Location"] == "/p/demo/"
+    listed = page(served, "/projects").links
+    assert {"/p/demo/", "/p/main/"} <= {*listed}
+    assert "/projects" in page(served, "/p/demo/").links
+    text = page(served, "/p/demo/").text
+    assert "max of the last 30 days" not in text  # a single run has no range
+    assert "1 run" in text
+
+
+def test_where_the_store_is_only_readers_on_its_machine_see(places: Places) -> None:
+    with serving(Settings(places.store, port=0, url="http://rt.example.org")) as served:
+        port = served.app.state.settings.port
+        text = served.client.get(f"http://127.0.0.1:{port}/p/main/").text
+    assert "rtstone token new ci --project main --scope push" in text
+    assert str(places.store) not in text
 
 
 def test_a_sparkline_has_time_across_and_the_logarithm_up() -> None:

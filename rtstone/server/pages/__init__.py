@@ -23,7 +23,7 @@ def _both(path: str, handler: _Handler) -> list[Route]:
 routes = [
     *static.routes,
     Route("/", overview.projects),
-    Route("/projects.json", overview.projects),
+    *_both("/projects", overview.projects),
     Route(f"{_P}/", overview.overview),
     Route(f"{_P}/overview.json", overview.overview),
     *_both(f"{_P}/latencies", latencies.latencies),

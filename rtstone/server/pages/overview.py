@@ -17,6 +17,7 @@ from rtstone.report.trend.text import switch, value
 from rtstone.server.access import require
 from rtstone.server.pages import queries
 from rtstone.server.pages.site import document, page, project_of, site, wants_json
+from rtstone.server.settings import Settings, token_command
 from rtstone.summary import LABELS as _NAMES
 from rtstone.units import change_size, counted, quantity
 
@@ -25,7 +26,7 @@ LABELS: dict[str, str] = {**_NAMES, "missed": "missed"}
 
 
 def projects(request: Request) -> Response:
-    """List the projects; with only one, redirect to it."""
+    """List the projects; the server's address redirects to the only one, or only one with runs."""
     state = request.app.state
     names = require(request, "read", None).readable(state.places.projects())
     with state.database.reading() as connection:
@@ -33,14 +34,16 @@ def projects(request: Request) -> Response:
         listing = Projects(projects=sorted(every, key=lambda each: not each.runs))
     if wants_json(request):
         return document(listing)
-    if len(names) == 1:
-        return RedirectResponse(f"/p/{names[0]}/", 302)
+    used = [each.name for each in listing.projects if each.runs] or names
+    if len(used) == 1 and request.url.path == "/":
+        return RedirectResponse(f"/p/{used[0]}/", 302)
     return page("server/projects.html", site(None), listing=listing, days=queries.DAYS)
 
 
 def overview(request: Request) -> Response:
     """Show what got worse, the targets, and which of them are silent."""
     project = project_of(request)
+    settings = request.app.state.settings
     with request.app.state.database.reading() as connection:
         state = queries.overview(connection, project)
         events = by_event(state.worse)
@@ -74,8 +77,16 @@ def overview(request: Request) -> Response:
         grade=grade if state.targets else "info", says=_verdict(state, events, silent),
         events=[_event(project, *pair) for pair in zip(events, sides, strict=True)],
         targets=[_target(project, target) for target in state.targets],
-        base=request.app.state.settings.base,
+        base=settings.base, private=settings.is_private, make_token=_make_token(settings, project),
+        worse=_no_events(state) if not events else "",
     )  # fmt: skip
+
+
+def _make_token(settings: Settings, project: str) -> str:
+    """Return the command that makes a token; only readers on its machine see where its store is."""
+    if settings.is_private:
+        return token_command(settings, "--project", project)
+    return f"rtstone token new ci --project {project} --scope push"
 
 
 _Event = list[Seen]  # the changes of the series of a target at one run
@@ -115,6 +126,20 @@ def _nothing(state: Overview, total: str) -> str:
         f"Nothing got worse in {state.days} days, on {len(state.targets) - len(lacking)} of "
         f"{total}; too few runs to say of {len(lacking)}"
     )
+
+
+def _no_events(state: Overview) -> str:
+    """Return what stands in place of the changes where there are none, "" without a target."""
+    if not state.targets:
+        return ""
+    if state.pending:
+        return f"None so far: runs of {counted(state.pending, 'target')} are still being analysed."
+    lacking, total = sum(target.lacking for target in state.targets), len(state.targets)
+    if not lacking:
+        return "None."
+    if lacking == total:
+        return "Not known yet: too few runs."
+    return f"None on {total - lacking} of {counted(total, 'target')}; too few runs of the others."
 
 
 def _silent(silent: Sequence[TargetState]) -> str:
@@ -211,11 +236,12 @@ def _main(project: str, case: MainCase) -> dict[str, Any]:
     unit = case.series.unit
     values = [value for _, value in case.recent]
     course = [(queries.seconds(created), value) for created, value in case.recent]
-    spread = "" if not values else (
-        f"{LABELS[case.metric]} of the last {queries.DAYS} days: "
-        f"{quantity(min(values), unit)} to {quantity(max(values), unit)}, "
-        f"{counted(len(values), 'run')}"
-    )  # fmt: skip
+    many = counted(len(values), "run")
+    spread = many if values else ""
+    if len(values) > 1:
+        ends = list(dict.fromkeys(quantity(end, unit) for end in (min(values), max(values))))
+        what = f"{LABELS[case.metric]} of the last {queries.DAYS} days"
+        spread = f"{what}: {' to '.join(ends)}, {many}"
     return {
         "title": case.series.title,
         "link": f"/p/{project}/series/{case.series.key}",

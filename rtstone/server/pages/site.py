@@ -31,7 +31,7 @@ def site(project: str | None, here: str = "", *, refresh_s: int | None = None) -
     )
     links = [Link(text, f"{home}{view}", view == here) for text, view in views if project]
     if project:
-        links.append(Link("All projects", "/"))
+        links.append(Link("All projects", "/projects"))
     return Site(
         script=static.address("js"), style=static.address("css"),
         title=f"rtstone {project}" if project else "rtstone", home=home, links=links,
