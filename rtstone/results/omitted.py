@@ -46,7 +46,9 @@ _ALIKE = 0.05  # of the omitted activations may be otherwise than stalls of thes
 def whole(result: Result) -> Result:
     """Return the result including its omitted activations, if any.
 
-    Members that describe only the observed samples are left out.
+    Its minimum and maximum are those observed: nobody measured what was omitted, and the lateness
+    computed for it may lie below every sample.  Other members that describe only the observed
+    samples are left out.
     """
     if result.corrected is None or not result.missed:
         return result
@@ -63,7 +65,7 @@ def whole(result: Result) -> Result:
         missed=result.missed,
         figures=result.figures,
         flags=result.flags,
-        **structs.asdict(result.corrected),
+        **structs.asdict(result.corrected) | {"min": result.min, "max": result.max},
     )
 
 

@@ -18,8 +18,9 @@ from rtstone.documents.comparison import Comparison, Effect
 from rtstone.documents.run import Result, Run, Turn
 from rtstone.report.comparison.latex import latex
 from rtstone.report.comparison.page import comparison_lines
+from rtstone.report.parts.words import WITH_MISSED
 from rtstone.report.run.loads import by_load
-from rtstone.results.omitted import Missed, has_room
+from rtstone.results.omitted import Missed, has_room, whole
 from rtstone.stats.comparison.compare import compare
 from rtstone.stats.comparison.effects import LOST, Noise, Sides, judge, width
 from rtstone.stats.comparison.loads import compare_loads
@@ -359,9 +360,31 @@ def test_what_is_printed_says_that_it_includes_what_was_missed(second: str, said
     console.print(*comparison_lines(comparison, 200, True), sep="\n")
     text = console.export_text()
     assert ("p99.9" in text, " with the missed ones, max " in text) == (True, said)
-    assert ("Verdicts  Percentiles include the missed activations." in text) == said
-    assert ("1 part in 128.  Percentiles include the missed activations." in text) == said
-    assert ("Percentiles include the missed activations." in latex(comparison)) == said
+    assert (f"Verdicts  {WITH_MISSED}" in text) == said
+    assert (f"1 part in 128.  {WITH_MISSED}" in text) == said
+    assert (WITH_MISSED in latex(comparison)) == said
+
+
+def test_the_smallest_and_the_largest_are_those_observed() -> None:
+    """The last activation that a stall hides may be less late than any that was observed."""
+    both = []
+    for variant in LOSSY[:2]:
+        (seen,) = variant.results
+        assert seen.corrected
+        lowest = structs.replace(seen, corrected=structs.replace(seen.corrected, min=160.0))
+        both.append(structs.replace(variant, results=[lowest]))
+        assert (whole(lowest).min, whole(lowest).max) == (seen.min, seen.max)
+    low = [variant.results[0].min or 0 for variant in both]
+    top = [variant.results[0].max or 0 for variant in both]
+    for columns, ends in (
+        ([QUIET[0], both[0]], (low[0], top[0])),
+        ([QUIET[:2], both], (min(low), max(top))),
+    ):
+        (row,) = compare(columns).rows
+        cell = row.cells[1]
+        assert cell
+        assert cell.corrected
+        assert (cell.min, cell.max) == ends
 
 
 def test_stalls_of_the_noise_floor_decide_percentiles_too() -> None:

@@ -18,6 +18,7 @@ from rtstone.documents.comparison import (
 from rtstone.documents.imported import PLACE
 from rtstone.documents.run import NO_REASON
 from rtstone.report.parts.console import figure
+from rtstone.report.parts.words import WITH_MISSED
 from rtstone.stats.comparison.effects import NO_FLOOR
 from rtstone.stats.comparison.verdicts import MISSED
 from rtstone.summary import COLUMNS
@@ -96,7 +97,7 @@ def with_missed(comparison: Comparison) -> str:
     """Return that numbers include what was missed, empty if none of them does."""
     cells = (cell for row in comparison.rows for cell in row.cells if cell)
     corrected = any(cell.corrected for cell in cells)
-    return "Percentiles include the missed activations." if corrected else ""
+    return WITH_MISSED if corrected else ""
 
 
 def numbers(comparison: Comparison) -> tuple[str, ...]:

@@ -23,6 +23,10 @@ WORST_FIRST: tuple[Grade, ...] = ("bad", "note", "info", "good")  # of several r
 MARKS = {"bad": "✗", "note": "!", "good": "✓", "info": "·"}
 
 OBSERVED = "time"  # the heading of the column of measured times
+# Of tables whose percentiles are those of ``whole`` (results/omitted.py).
+WITH_MISSED = (
+    "Percentiles, p50 too, include the missed activations; min and max are those observed."
+)
 
 # ---- numbers ------------------------------------------------------------------------------------
 

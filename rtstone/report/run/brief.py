@@ -25,7 +25,6 @@ from rtstone.summary import COLUMNS
 from rtstone.units import count, counted, trimmed
 
 GRADES = {"bad": "bold red", "note": "bold", "good": "bold green", "info": "bold"}
-_LEAST = {"min", "p50"}  # columns without a corrected value: correction only adds large ones
 _HEIGHT = 2  # lines of bars
 _NAMED = 6  # cases or benches named with a reason
 
@@ -124,7 +123,7 @@ def _pieces(subject: Subject) -> list[str]:
         late = [
             f"{name} {figure(getattr(corrected, member), r.unit, bucket)}"
             for name, member in named
-            if member not in _LEAST and getattr(corrected, member) != getattr(r, member)
+            if getattr(corrected, member) != getattr(r, member)
         ]
         pieces += [f"with the missed ones {', '.join(late)}"] if late else []
     return pieces

@@ -10,7 +10,7 @@ from rtstone.documents.case_name import result_names
 from rtstone.documents.run import Run
 from rtstone.printable import line
 from rtstone.report.parts.shapes import correction
-from rtstone.report.parts.words import known_as
+from rtstone.report.parts.words import WITH_MISSED, known_as
 from rtstone.report.run.answer import answer
 from rtstone.results.omitted import whole
 from rtstone.stats.evaluate import evaluate_run
@@ -40,7 +40,7 @@ def notebook(run: Run) -> str:
         rows += f"<tr>{''.join(cells)}</tr>"
     rest = f"<p>and {counted(len(pairs) - ROWS, 'result')} more</p>" if len(pairs) > ROWS else ""
     missed = any(correction(r) for r, _ in pairs[:ROWS])
-    caption = "<caption>Percentiles include the missed activations.</caption>" if missed else ""
+    caption = f"<caption>{WITH_MISSED}</caption>" if missed else ""
     where = f"{run.target.title}, run {known_as(run)}"
     return (
         f"<p><strong>{_text(said.verdict)}</strong><br>{_text(where)}</p>"
