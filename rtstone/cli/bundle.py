@@ -14,7 +14,7 @@ from rtstone.cli.progress import working
 from rtstone.cli.remote_runs import local
 from rtstone.errors import Inconclusive, UsageError
 from rtstone.printable import shown
-from rtstone.store.selection import directories
+from rtstone.store.selection import chosen
 from rtstone.units import counted, file_size
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def command(runs: tuple[str, ...], output: Path | None, checked: Path | None) ->
         return _report(checked, result)
     if not runs or output is None:
         raise UsageError("no run or no file to write; write rtstone bundle RUN... -o FILE.tar.zst")
-    paths = [path for name in local(runs) for path in directories(name)]
+    paths = chosen(local(runs))
     with working("bundling"):
         data = bundle.pack(paths, __version__)
     save("the bundle", output, data)

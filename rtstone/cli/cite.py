@@ -15,7 +15,7 @@ from rtstone.documents.imported import tool
 from rtstone.documents.run import Run
 from rtstone.resources import path
 from rtstone.store.rundir import load
-from rtstone.store.selection import directories
+from rtstone.store.selection import chosen
 
 # The entries of a word in what the source of a bench is said to be.
 _SOURCES = {
@@ -43,7 +43,7 @@ def command(runs: tuple[str, ...], output: Path | None) -> None:
 
     Of a run: the publications that define its benches, and the methods of its intervals.
     """
-    documents = [load(path) for name in local(runs) for path in directories(name)]
+    documents = [load(path) for path in chosen(local(runs))]
     used = {"rtstone", *(key for run in documents for key in used_by(run))}
     text = "\n".join(entry for key, entry in entries().items() if key in used)
     if output is None:

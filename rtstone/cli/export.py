@@ -10,9 +10,11 @@ import click
 from rtstone.cli.output import OutputFile, save
 from rtstone.cli.parameters import LATEX, RUN, WRITER
 from rtstone.cli.remote_runs import local
+from rtstone.errors import UsageError
 from rtstone.formats.registry import WRITERS, writer
-from rtstone.store.index import find
+from rtstone.printable import shown
 from rtstone.store.rundir import load, samples
+from rtstone.store.selection import chosen
 
 
 @click.command("export")
@@ -31,7 +33,13 @@ def command(run: str, form: str, output: Path | None) -> None:
     `latex` is a table of the results for a paper; `rtstone compare` and `rtstone reproduce` write
     theirs with -o FILE.tex.
     """
-    path = find(*local([run]))
+    paths = chosen(local([run]))
+    if len(paths) > 1:
+        ids = ", ".join(path.name for path in paths)
+        raise UsageError(
+            f"'{shown(run)}' is {len(paths)} runs, a file holds one; name one of {ids}"
+        )
+    (path,) = paths
     document = load(path)
     if form == LATEX:
         from rtstone.report.run.latex import latex

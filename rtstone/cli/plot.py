@@ -17,9 +17,9 @@ from rtstone.plot.draw import FORMATS, KINDS, Request, plot, render
 from rtstone.plot.publication import Publication
 from rtstone.printable import shown
 from rtstone.stats.published.layout import names as publications
-from rtstone.store.index import find
 from rtstone.store.measurements import before
 from rtstone.store.rundir import load
+from rtstone.store.selection import chosen
 
 _LENGTHS = {"mm": 1.0, "cm": 10.0, "in": 25.4, "pt": 25.4 / 72}
 _LENGTH = re.compile(r"(\d{1,4}(?:\.\d{1,3})?)\s*([a-z]+)")
@@ -83,7 +83,7 @@ def command(
 
     Prints what belongs in its caption: n, time, maximum, omitted activations, flags.
     """
-    documents = [load(find(run)) for run in runs]
+    documents = [load(path) for path in chosen(runs)]
     kind = kind or subject(documents, publications(), bench, loads)
     published = None
     if kind == "publication":

@@ -25,11 +25,11 @@ def command(url: str, names: tuple[str, ...], json: bool) -> int:
     RTSTONE_TOKEN, or in ~/.config/rtstone/tokens.toml.
     """
     from rtstone.server.client.outbox import queue
-    from rtstone.store.index import find
+    from rtstone.store.selection import chosen
 
     server = destination(url)
     assert server is not None
-    for path in [find(name) for name in names]:
+    for path in chosen(names):
         queue(server, path)
     with working("pushing runs"):
         delivery = deliver_queued(server, PATIENCE_S)

@@ -19,9 +19,9 @@ from rtstone.documents.run import LOCAL
 from rtstone.errors import Interrupted, RtstoneError, UsageError, unknown
 from rtstone.interrupt import Interrupt
 from rtstone.measure import suite
-from rtstone.store.index import find
 from rtstone.store.measurements import before
 from rtstone.store.rundir import load
+from rtstone.store.selection import chosen
 
 if TYPE_CHECKING:
     from rtstone.documents.run import Run
@@ -108,7 +108,7 @@ def command(  # noqa: PLR0917
         from rtstone.report.parts import frame
 
         frame.bundle()
-    directories = [find(run) for run in runs]
+    directories = chosen(runs)
     documents = [load(directory) for directory in directories]
     request = Options(names=suites, instead=instead, params=params, time=time, yes=yes)
     fresh, errors = _measure(request, targets if documents or targets else (LOCAL,))

@@ -63,6 +63,17 @@ def directories(name: str) -> list[Path]:
         return [runs() / entry.run_id for entry in session_entries(session)]
 
 
+def chosen(names: Sequence[str]) -> list[Path]:
+    """Return the directories of all runs of the named runs and sessions, each once.
+
+    `last` alone is the last measurement: all runs of its session.  Raises UsageError.
+    """
+    paths = [path for name in names for path in directories(name)]
+    if list(names) == ["last"] and (session := session_of(load(paths[0]))):
+        paths = [runs() / entry.run_id for entry in session_entries(session)]
+    return list(dict.fromkeys(paths))
+
+
 def session_entries(session: str) -> list[Entry]:
     """Return the stored runs of a session by their numbers: targets begin in any order."""
     stored = [entry for entry in entries() if entry.session == session]

@@ -713,6 +713,19 @@ def test_the_command(cli: Cli, tmp_path: Path) -> None:
     assert wrong.status == 2 and "--figure selects figures of a publication" in wrong.says
 
 
+def test_the_command_draws_a_session_and_last_is_all_of_it(cli: Cli, tmp_path: Path) -> None:
+    ids = [f"20260102-030405.006-own-ab12-{number:02}" for number in (1, 2, 3)]
+    for number, run_id in enumerate(ids, 1):
+        members = {"run_id": run_id, "session": "20260102-030405.006-own-ab12"}
+        store_run(run(result(number), target=Target(name=f"board-{number}"), **members))
+    for name in ("last", "20260102-030405.006-own-ab12"):
+        done = cli("plot", name, "-o", tmp_path / "a.svg")
+        assert done.status == 0
+        assert all(f"run {run_id}" in done.out for run_id in ids)
+    done = cli("plot", ids[1], "-o", tmp_path / "a.svg")
+    assert [run_id in done.out for run_id in ids] == [False, True, False]
+
+
 def test_the_command_draws_what_a_run_is_about(cli: Cli, tmp_path: Path) -> None:
     out = tmp_path / "a.svg"
     done = cli("plot", store_run(rhealstone()), "-o", out)

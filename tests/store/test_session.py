@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from rtstone.documents.plan import Plan
 from rtstone.errors import UsageError
-from rtstone.store.selection import members
+from rtstone.store.selection import chosen, members
 from tests.conftest import Cli
 from tests.store.test_removal import stored
 
@@ -18,6 +20,32 @@ def test_targets_stay_in_the_order_they_were_asked_for(plan: Plan, cli: Cli) -> 
     ids = [f"20260101-{number}" for number in ("01", "02", "99", "100")]
     for name in ("20260101", "20260101-02", "last"):
         assert [run.run_id for run in members(name)] == ids
+
+
+def test_every_command_takes_a_session_and_last_is_all_of_it(plan: Plan, cli: Cli) -> None:
+    """Alone, `last` is all that was measured at once; beside other names it is a single run."""
+    stored(plan, "20251231-a")
+    ids = [f"20260101-{number:02}" for number in (1, 2, 3)]
+    for run_id in ids:
+        stored(plan, run_id, session="20260101")
+    names = [path.name for path in chosen(["last"])]
+    assert names == [path.name for path in chosen(["20260101"])] == ids
+    assert [path.name for path in chosen(["20260101-02"])] == ["20260101-02"]
+    assert [path.name for path in chosen(["last~1"])] == ["20260101-02"]
+    assert [path.name for path in chosen(["last~3", "last"])] == ["20251231-a", "20260101-03"]
+    assert [path.name for path in chosen(["20260101-02", "20260101"])] == [ids[1], ids[0], ids[2]]
+    for name in ("last", "20260101"):
+        document = json.loads(cli("show", name, "--json").out)
+        assert document["schema"] == "rtstone.session/1"
+        assert [run["run_id"] for run in document["runs"]] == ids
+        shown = cli("show", name)
+        assert shown.status == 0
+        assert all(run_id in shown.out for run_id in ids)
+        assert len(cli("show", name, "-q").out.splitlines()) >= 3
+        refused = cli("export", name, "--format", "csv")
+        assert (refused.status, ", ".join(ids) in refused.says) == (2, True)
+        assert cli("show", name, "--worst-case").status == 2
+    assert cli("export", ids[1], "--format", "csv").status == 0
 
 
 def test_a_session_is_not_mixed_with_one_whose_name_begins_alike(plan: Plan) -> None:
