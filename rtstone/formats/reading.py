@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Never
 import msgspec
 
 from rtstone import printable
-from rtstone.documents.imported import FILE, NO_LOAD_KNOWN, PLACE, TOOL
+from rtstone.documents.imported import FILE, MISSED_MOST, NO_LOAD_KNOWN, PLACE, TOOL
 from rtstone.documents.plan import Case, Plan, run_id
 from rtstone.documents.run import Distribution, Figure, Result, Run, Target, Value
 from rtstone.formats.source import HIGHEST, Source
@@ -129,6 +129,9 @@ def result(
     missed = corrected.missed if corrected else missed_activations(series, period_ns)
     if missed is not None:  # it is known what late wake-ups hid
         flags = [flag for flag in flags if flag != "omission"] + ["missed"] * (missed > 0)
+    most: dict[str, Value] = {}
+    if missed is None and (number := _missed_between(series, period_ns)[1]) is not None:
+        most = {MISSED_MOST: number}
     bare = Result(
         case=1, bench=bench, params=dict(params or {}), load=load, series=series.name, status="ok",
         n=series.n, overflow=series.overflow, histogram=points,
@@ -136,7 +139,7 @@ def result(
         sd=_ns(sd, ns), ci95={"p50": None, "p99": None},
         missed=missed,
         flags=["imported", *(flag for flag, holds in occasions.items() if holds), *flags],
-        evidence={"bucket_ns": series.width * ns if points else None, **(evidence or {})},
+        evidence={"bucket_ns": series.width * ns if points else None, **most, **(evidence or {})},
     )  # fmt: skip
     if not (series.n or gaps):
         members |= {"status": "incomplete", "reason": "no sample: the task never ran"}
@@ -166,20 +169,26 @@ def missed_activations(series: Series, period_ns: int | None) -> int | None:
 
     A task that is late by k whole periods goes on with the activation after the k that it missed.
     """
+    least, most = _missed_between(series, period_ns)
+    return least if least == most else None
+
+
+def _missed_between(series: Series, period_ns: int | None) -> tuple[int, int | None]:
+    """Return how many activations late wake-ups skipped at least and at most, None if unknown."""
     if not period_ns or not series.n or series.max is None:
-        return None
+        return 0, None
     period, highest = period_ns / series.unit_ns, series.max
     if highest < period:
-        return 0
-    if not series.counts or series.uncounted:
-        return None
+        return 0, 0
+    if series.uncounted:
+        return 0, None
     edges = [(value, value + series.width - 1, n) for value, n in series.counts.items()]
-    if series.overflow:
-        lowest = highest if series.overflow == 1 else max(series.counts) + series.width
-        edges.append((lowest, highest, series.overflow))
+    beyond = series.overflow if series.counts else series.n  # statistics say nothing of each
+    if beyond:
+        lowest = highest if beyond == 1 else max(series.counts, default=0) + series.width
+        edges.append((lowest, highest, beyond))
     least = sum(int(low // period) * n for low, _, n in edges)
-    most = sum(int(min(high, highest) // period) * n for _, high, n in edges)
-    return least if least == most else None
+    return least, sum(int(min(high, highest) // period) * n for _, high, n in edges)
 
 
 def _computed(series: Series, total: int, missed: int, period_ns: int) -> Corrected:

@@ -17,7 +17,7 @@ from msgspec import structs
 from rtstone.documents.breakdown import breakdown
 from rtstone.documents.case_key import ANOTHER_RUN, CaseKey, case_key, may_be
 from rtstone.documents.check import Check, Gate, Verdict, overall
-from rtstone.documents.imported import bucket_ns
+from rtstone.documents.imported import bucket_ns, hiding, missed_most
 from rtstone.documents.other_names import OTHER_NAMES
 from rtstone.documents.plan import wake_ups
 from rtstone.documents.run import BREAKDOWN, UNREACHED, Result, Run, Slope
@@ -25,7 +25,7 @@ from rtstone.errors import UsageError, unknown
 from rtstone.results.estimates import Estimate, estimate_whole
 from rtstone.results.flags import spoilt, unfit
 from rtstone.results.omitted import Missed, lacking, least, missed, whole
-from rtstone.results.pool import pooled
+from rtstone.results.pool import percentiles, pooled
 from rtstone.stats.budget import Budget, Entry, Limit, fits
 from rtstone.stats.cases import Case, Matcher, cases, figure, label
 from rtstone.stats.comparison.conditions import SEEDS, circumstances, counted, incompatibility
@@ -276,8 +276,12 @@ class _Judge:
             return _bound(check, limit, case, entry)
         judge = self._estimated if limit.statistic in ESTIMATED else self._extreme
         judged = judge(check, limit, case, entry)
+        if not isinstance(judged, Check):
+            return judged
+        if limit.statistic in ESTIMATED and judged.verdict == "passed":
+            judged = self._with_hidden(judged, check, limit, case, entry)
         width = bucket_ns(case.results)
-        if not isinstance(judged, Check) or not width:
+        if not width:
             return judged
         if limit.value is None or judged.observed is None:
             return judged
@@ -289,6 +293,34 @@ class _Judge:
         bucket = f"{trimmed(low, case.unit)} to {trimmed(low + width, case.unit)}"
         undecided = _undecided(judged, f"the tool's value is anything from {bucket}")
         return structs.replace(undecided, margin=None)
+
+    def _with_hidden(
+        self, passed: Check, blank: Check, limit: Limit, case: Case, entry: Entry
+    ) -> Check:
+        """Return a check of another tool's samples that passed, with what they may have hidden.
+
+        Activations that were hidden were less late than the largest sample.  Were all of them as
+        late, as many as there can be, it has to pass still; where their number is unknown, the
+        check says that it is of what was seen.
+        """
+        lacking_ = hiding(case.results)
+        largest = pooled(case.results).max
+        within = largest is not None and limit.value is not None and largest <= limit.value
+        if not lacking_ or within:
+            return passed
+        mosts = [most for result in lacking_ if (most := missed_most(result)) is not None]
+        if limit.value is None or len(mosts) < len(lacking_):
+            why = "without the activations that late ones hid, which the tool does not count"
+            return structs.replace(passed, reason=why)
+        results = [_worst(result) if result in lacking_ else result for result in case.results]
+        worst = self._estimated(blank, limit, case._replace(results=results), entry)
+        if isinstance(worst, Check) and worst.verdict == "passed":
+            return passed
+        why = (
+            f"late wake-ups may have hidden up to {count(sum(mosts))} activations, which the tool "
+            "does not count; take a histogram that includes its maximum"
+        )
+        return _undecided(passed, why)
 
     def _blank(self, entry: Entry, limit: Limit, case: Case) -> Check:
         table = self._matcher.tables.get(case.bench)
@@ -527,6 +559,17 @@ class _Judge:
             else:
                 before = [Span(other.slope, *other.ci95).times(times) for other in base]
                 yield self._relative(check, limit, observed, before)
+
+
+def _worst(result: Result) -> Result:
+    """Return another tool's result with all it may have hidden, each as late as its largest."""
+    hid, largest = missed_most(result) or 0, result.max
+    n, overflow = result.n + hid, result.overflow + hid
+    mean = None
+    if result.mean is not None and largest is not None:
+        mean = (result.mean * result.n + largest * hid) / n
+    values = percentiles(result.histogram, n, overflow, largest)
+    return structs.replace(result, n=n, overflow=overflow, mean=mean, sd=None, **values)
 
 
 def _compared(check: Check, limit: Limit, observed: Span, allowed: Span) -> Check:

@@ -331,6 +331,7 @@ def test_nothing_is_corrected_where_what_was_hidden_is_unknown() -> None:
     (result,) = run_of(json.dumps(several).encode()).results
     assert (result.overflow, result.missed, result.corrected) == (2, None, None)
     assert "omission" in result.flags
+    assert result.evidence["missed_most"] == 2 * 3
 
 
 def cyclictest_json(threads: list[dict[int, int]], **members: object) -> bytes:

@@ -803,3 +803,34 @@ def test_more_samples_help_only_where_the_runs_own_interval_is_too_wide() -> Non
     assert samples_missing(Span(100, 90, 110), exactly(100), 1000) is None
     assert verdict(Span(90, 80, 100), exactly(100)) == "passed"
     assert verdict(Span(-5, -6, -4), exactly(-4)) == "passed"
+
+
+# ---- what another tool does not count -----------------------------------------------------------
+
+
+def hidden(most: int | None, largest: float, *, beyond: int = 10) -> Result:
+    """Return an import of 10 000 samples of 50 µs, and some beyond a histogram of 400 µs."""
+    blank = result([50_000.0] * 10_000)
+    n = 10_000 + beyond
+    return structs.replace(
+        blank, n=n, overflow=beyond, max=largest, p99=50_000.0, missed=None, batches=None,
+        flags=["imported", "beyond", "omission"],
+        evidence={"bucket_ns": 1000} | ({} if most is None else {"missed_most": most}),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("most", "largest", "verdict", "reason"),
+    [
+        (1000, 100e6, "inconclusive", "may have hidden up to 1 000 activations"),
+        (20, 2e6, "passed", None),  # p99 has room for 100
+        (None, 100e6, "passed", "without the activations that late ones hid"),
+        (1000, 900e3, "passed", None),  # none was later than the limit
+    ],
+)
+def test_what_another_tool_may_have_hidden_decides(
+    gate: Any, most: int | None, largest: float, verdict: str, reason: str | None
+) -> None:
+    judged = only(gate(entry('p99 = "1ms"'), run(hidden(most, largest))))
+    assert judged.verdict == verdict
+    assert (reason or "") in (judged.reason or "") and (judged.reason is None) == (reason is None)
