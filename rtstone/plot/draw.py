@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rtstone import units
+from rtstone.documents.imported import hiding
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import Run
 from rtstone.errors import UsageError
@@ -538,12 +539,31 @@ def _entry(curve: Curve, *, omitted: bool = True) -> str:
 
 
 def _caption(chosen: Chosen) -> list[str]:
-    lines = [_facts(curve) for curve in chosen.curves]
+    lines = [*map(_facts, chosen.curves), *_unlike(chosen)]
     if chosen.smaller:
         smaller = counted(chosen.smaller, "result")
         lines.append(f"left out: {smaller} with smaller maxima; choose with --load")
     if chosen.invalid:
         lines.append(f"left out: {counted(chosen.invalid, 'result')} not valid, see `rtstone show`")
+    return lines
+
+
+def _unlike(chosen: Chosen) -> list[str]:
+    """Return what keeps curves from being like against like: what one of them lacks alone."""
+    lines = []
+    if any(map(_has_computed, chosen.curves)):
+        lines += [
+            f"not like the others: {curve.name} lacks the activations that late wake-ups hid, "
+            "which its tool does not count; the others include them"
+            for curve in chosen.curves
+            if hiding([curve.result])
+        ]
+    for curve in chosen.curves:
+        beyond, largest = data.beyond(curve.result), curve.result.max
+        if beyond and curve.result.trace is None and largest is not None:
+            top = quantity(largest, curve.result.unit)
+            samples = counted(beyond, "sample")
+            lines.append(f"not drawn: {samples} of {curve.name} beyond its histogram, up to {top}")
     return lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import subprocess
@@ -47,6 +48,7 @@ from tests.cli.test_compare import store_run
 from tests.conftest import Cli
 from tests.formats.long import DATA, run_of
 from tests.formats.test_export import own
+from tests.formats.test_import import cyclictest_json
 from tests.report.test_hartstone import ROWS
 from tests.report.test_hartstone import result as experiment
 
@@ -155,6 +157,24 @@ def test_observed_and_computed_samples_have_areas_of_their_own() -> None:
     assert [p.get_data().edges[-1] for p in thin] == [400.0]  # 1/(1-q) of 4000 samples
     assert len(legend(plot([run(result(1))], Request()))) == 1
     assert draw._COMPUTED not in {color for color, _ in looks_of.LOOKS}
+
+
+def test_curves_of_which_one_lacks_what_the_others_include_say_so() -> None:
+    theirs = json.loads(cyclictest_json([{28: 9000}]))
+    theirs["thread"]["0"] |= {"cycles": 9002, "max": 3250, "avg": 28.5}
+    colleague = structs.replace(run_of(json.dumps(theirs).encode()), name="colleague")
+    counted = structs.replace(run_of(cyclictest_json([{28: 9000, 3250: 2}])), name="before")
+    drawn = plot([colleague, counted], Request())
+    name = "colleague, interval=1ms thread 0"
+    assert drawn.caption[2] == (
+        f"not like the others: {name} lacks the activations that late wake-ups hid, which its "
+        "tool does not count; the others include them"
+    )
+    assert drawn.caption[3] == (
+        f"not drawn: 2 samples of {name} beyond its histogram, up to 3.25 ms"
+    )
+    assert not any("not like" in line for line in plot([colleague], Request()).caption)
+    assert not any(line.startswith("not ") for line in plot([counted], Request()).caption)
 
 
 @pytest.mark.parametrize("name", ["cyclictest-2.4-h.txt", "rteval.xml", "rtla-timerlat.txt"])
