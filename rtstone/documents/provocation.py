@@ -17,7 +17,7 @@ SCHEMA = "rtstone.provocation/1"
 Consent = Literal["own", "shared", "system", "lab"]
 CONSENTS: tuple[Consent, ...] = ("own", "shared", "system", "lab")
 
-Outcome = Literal["beyond", "within", "nothing", "unsupported", "failed"]
+Outcome = Literal["beyond", "within", "nothing", "unsupported", "failed", "unmeasured"]
 
 
 class Action(msgspec.Struct, frozen=True, kw_only=True):

@@ -101,7 +101,7 @@ def design(
         target=first.target.name, unit="", exact=lab,
         single_cpu=lab or len(offer.target.cpus()) == 1, blocks=1 if lab else BLOCKS,
         controls=CONTROLS, seed=seed, control=None, runs=[],
-        actions=[Provoked(action=action, outcome="failed") for action in measured] + absent,
+        actions=[Provoked(action=action, outcome="unmeasured") for action in measured] + absent,
         withheld={} if names else withheld(consents, own),
     )  # fmt: skip
     if not measured:

@@ -95,7 +95,7 @@ def stored(runs: Sequence[Run], control: Action, actions: Collection[Action]) ->
         single_cpu=exact or str(first.conditions.get("cpu.online", "")).isdecimal(), blocks=blocks,
         controls=len(controls) if exact else max(n_control // blocks, 1),
         seed=crc32((first.session or first.run_id).encode()), control=None, runs=[],
-        actions=[Provoked(action=named[load], outcome="failed") for load in counts],
+        actions=[Provoked(action=named[load], outcome="unmeasured") for load in counts],
     )  # fmt: skip
     return judged(system, control.load, beside, controls)
 
@@ -145,16 +145,15 @@ def _described(row: Provoked, places: Sequence[_Placed]) -> Provoked:
     if not valid:
         if row.outcome == "unsupported":
             return row
-        outcome: Outcome = "failed"
+        outcome: Outcome = "failed" if places else "unmeasured"
         if rates and all(rate.alive and not rate.achieved for rate in rates):
             return structs.replace(row, outcome="nothing", rate=0.0, rate_unit=rates[0].unit)
         if places and all(place.result.status == "unsupported" for place in places):
             outcome = "unsupported"
         last = sorted(places, key=lambda place: place.result.status == "unsupported")
         reasons = [place.result.reason for place in last if place.result.reason]
-        return structs.replace(
-            row, outcome=outcome, reason=reasons[0] if reasons else "it was not measured"
-        )
+        why = "it was not measured" if places else "the measurement ended before it"
+        return structs.replace(row, outcome=outcome, reason=reasons[0] if reasons else why)
     worst = max(valid, key=lambda place: whole(place.result).max or 0)
     achieved = [rate.achieved for place in valid for rate in place.result.load_rates]
     return structs.replace(
@@ -239,7 +238,9 @@ def _adjusted(actions: Sequence[Provoked]) -> list[Provoked]:
     return rows
 
 
-_ORDER: tuple[Outcome, ...] = ("beyond", "within", "nothing", "failed", "unsupported")
+_ORDER: tuple[Outcome, ...] = (
+    "beyond", "within", "nothing", "failed", "unmeasured", "unsupported",
+)  # fmt: skip
 
 
 def _rank(row: Provoked) -> tuple[int, float]:

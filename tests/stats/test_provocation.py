@@ -258,6 +258,15 @@ def test_what_a_system_does_not_support_is_so_with_its_reason() -> None:
     assert answer(judgement) == "undetermined on planted: it supports none of 1 action"
 
 
+def test_what_an_interrupted_run_did_not_reach_has_not_failed() -> None:
+    results = [result(n, CONTROL, 100.0) for n in range(BLOCKS * CONTROLS)]
+    results += [result(100 + n, "load0", 100.0) for n in range(BLOCKS)]
+    judgement = judged(system(2), CONTROL, [run(results)])
+    rows = {row.action.name: row.outcome for row in judgement.actions}
+    assert rows == {"a0": "within", "a1": "unmeasured"}
+    assert answer(judgement).endswith("(1 not measured)")
+
+
 @pytest.mark.parametrize(("worst", "outcome"), [(16_001, "beyond"), (16_000, "within")])
 def test_in_the_lab_the_worst_decides(worst: int, outcome: str) -> None:
     def boot(number: int, load: str, largest: float) -> Run:

@@ -24,6 +24,7 @@ _VERDICTS = {
     "within": "-",
     "nothing": "did nothing",
     "failed": "failed",
+    "unmeasured": "not measured",
     "unsupported": "unsupported",
 }
 
