@@ -109,28 +109,36 @@ def lower_end(
 
     It is an order statistic, and the interval exact for independent samples, of any distribution
     and in any number; else it is that of as many independent ones as would scatter as much (Korn
-    and Graubard 1998).  Where they depend on each other for longer than they show, nothing bounds
-    that number, and each batch counts as one.  ``statistic``: the percentile whose correlation
-    stands for that of the quantile.
+    and Graubard 1998).  ``statistic``: the percentile whose correlation stands for that of the
+    quantile.
+    """
+    n = sum(result.n for result in results)
+    ordered = _ordered(results)
+    trials = effective_number(statistic, share, results, level)
+    if trials is None or ordered.at(ceil(n * share)) is None:
+        return None
+    below = most_below(trials, share, level)
+    return None if below is None else ordered.at(int(below * n / trials) + 1)
+
+
+def effective_number(
+    statistic: str, share: float, results: Sequence[Result], level: float
+) -> float | None:
+    """Return how many independent samples would show the quantile at a share as well as these.
+
+    Where samples depend on each other for longer than they show, nothing bounds that number, and
+    each batch counts as one.  None for a share that is none, and for too few such samples.
     """
     n = sum(result.n for result in results)
     if not 0 < share < 1 or (n < _SHORT and lasting(statistic, results)):
         return None
-    counts: Counter[float] = Counter()
-    for result in results:
-        counts.update(dict(result.histogram))
-    tops = [result.max for result in results if result.max is not None]
-    overflow = sum(result.overflow for result in results)
-    ordered = Ordered(sorted(counts.items()), overflow, max(tops, default=None))
-    middle = ordered.at(ceil(n * share))
-    if middle is None:
-        return None
+    middle = _ordered(results).at(ceil(n * share))
     parts = []
     for result in results:
         variance = factor(statistic, result)
         plain = share * (1 - share) / result.n
         own = share
-        if len(results) > 1:
+        if len(results) > 1 and middle is not None:
             own = Ordered(result.histogram, result.overflow, result.max).share(middle)
         parts.append(Part(result.n, own, variance._replace(value=plain * variance.value)))
     variance = combined(parts)
@@ -139,8 +147,17 @@ def lower_end(
     trials = n / times
     if variance.lasting:
         trials = max(trials, sum(len(r.batches.n) if r.batches else 0 for r in results))
-    below = most_below(trials, share, level)
-    return None if below is None else ordered.at(int(below * n / trials) + 1)
+    return trials
+
+
+def _ordered(results: Sequence[Result]) -> Ordered:
+    """Return the samples of these results by rank."""
+    counts: Counter[float] = Counter()
+    for result in results:
+        counts.update(dict(result.histogram))
+    tops = [result.max for result in results if result.max is not None]
+    overflow = sum(result.overflow for result in results)
+    return Ordered(sorted(counts.items()), overflow, max(tops, default=None))
 
 
 def most_below(n: float, q: float, level: float) -> float | None:

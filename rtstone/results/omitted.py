@@ -9,7 +9,7 @@ the trace whether they came in bursts.  docs/reference/estimates.md says how wel
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, inf, sqrt
+from math import ceil, inf, log, sqrt
 from statistics import NormalDist, fmean
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,8 +22,10 @@ from rtstone.results.interval import (
     Variance,
     autocorrelated_variance,
     combined,
+    effective_number,
     factor,
     independent,
+    lasting,
     lower_end,
     samples_lacking,
     t_quantile,
@@ -236,10 +238,13 @@ def _shortage(
     if statistic == "mean":  # what a stall adds to it grows with the square of its length
         fewest *= 2
     short = fewest * sum(m.second**2 / m.events for m in moments) / second**2
-    if statistic == "mean":
-        return short
-    beyond = sum(m.n for m in moments) * (1 - PERCENTILES[statistic] / WHOLE)
-    return max(short, fewest * max(map(_weight, parts)) / beyond)
+    return short if statistic == "mean" else max(short, _narrow(statistic, parts))
+
+
+def _narrow(statistic: str, parts: Sequence[Events]) -> float:
+    """Return how many times as long a run has to be for FEWEST stalls beyond a percentile."""
+    beyond = sum(part.n for part in parts) * (1 - PERCENTILES[statistic] / WHOLE)
+    return FEWEST * max(map(_weight, parts)) / beyond
 
 
 def lacking(statistic: str, results: Sequence[Result]) -> int | None:
@@ -252,12 +257,16 @@ def lacking(statistic: str, results: Sequence[Result]) -> int | None:
         return samples_lacking(statistic, counted, 0.95)
     parts = [events(result) if result.missed else _alone(result) for result in counted]
     sound = [part for part in parts if part is not None]
-    value = getattr(pooled([whole(result) for result in counted]), statistic)
-    if value is None or len(sound) < len(parts):
+    if len(sound) < len(parts):
         return None
-    times = _shortage(
-        statistic, sound, [_moments(statistic, part, value) for part in sound], FEWEST
-    )
+    value = getattr(pooled([whole(result) for result in counted]), statistic)
+    if value is not None:
+        moments = [_moments(statistic, part, value) for part in sound]
+        times = _shortage(statistic, sound, moments, FEWEST)
+    elif statistic in PERCENTILES:  # which the run is too short for
+        times = _narrow(statistic, sound)
+    else:
+        return None
     n = sum(result.n for result in counted)
     return max(ceil(n * (times - 1)), 1) if times < _ENDLESS else None
 
@@ -283,6 +292,59 @@ def least(statistic: str, results: Sequence[Result], level: float = 0.95) -> flo
     if share >= q:
         return None
     return lower_end(statistic, (q - share) / (1 - share), counted, level)
+
+
+def most(statistic: str, results: Sequence[Result], level: float = 0.95) -> float | None:
+    """Return the most that a percentile is, whatever the lateness of the omitted activations.
+
+    An omitted activation is less late than the sample that hid it, so that none of this run was
+    later than the largest sample.  Nor is the percentile q of longer ones, but with a probability
+    of (1 - level)/2: were it later, a share of more than 1 - q of the activations would be, and n
+    independent ones would all have been earlier with a probability below q^n.  n is the number of
+    activations over that of the longest stall seen (or burst of such), as if all of them came in
+    such stalls, at most the number of independent samples.
+
+    None where n is too small, where what was omitted does not follow from the samples, and of means
+    of several operations, whose tails are not those of single ones.
+    """
+    n = _earlier(statistic, results, level)
+    if n is None or n < _needed(statistic, level):
+        return None
+    return max(result.max for result in results if result.max is not None)
+
+
+def lacking_most(statistic: str, results: Sequence[Result], level: float = 0.95) -> int | None:
+    """Return how many more samples ``most`` would need, of a run that goes on like this.
+
+    None where more of the same would not do.
+    """
+    n = _earlier(statistic, results, level)
+    if n is None or lasting(statistic, results):
+        return None
+    samples = sum(result.n for result in results)
+    return max(ceil(samples * (_needed(statistic, level) / n - 1)), 0)
+
+
+def _needed(statistic: str, level: float) -> float:
+    """Return of how many independent activations one is beyond a percentile, almost surely."""
+    return log((1 - level) / 2) / log(PERCENTILES[statistic] / WHOLE)
+
+
+def _earlier(statistic: str, results: Sequence[Result], level: float) -> float | None:
+    """Return the independent activations that were not later than the largest sample."""
+    counted = [result for result in results if result.n]
+    batched = any(result.batch > 1 for result in counted)
+    if statistic not in PERCENTILES or not counted or (batched and statistic in EXTREME):
+        return None
+    stalls = [events(result) for result in counted if result.missed]
+    sound = [part for part in stalls if part is not None]
+    if len(sound) < len(stalls) or any(result.max is None for result in counted):
+        return None
+    share = PERCENTILES[statistic] / WHOLE
+    samples = effective_number(statistic, share, counted, level)
+    longest = max((float(part.sizes.max()) * part.bursts.value for part in sound), default=1.0)
+    activations = sum(whole(result).n for result in counted)
+    return None if samples is None else min(samples, activations / longest)
 
 
 def _weight(part: Events) -> float:

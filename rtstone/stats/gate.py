@@ -10,6 +10,7 @@ fail.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import ceil
 from typing import NamedTuple
 
 from msgspec import structs
@@ -24,7 +25,7 @@ from rtstone.documents.run import BREAKDOWN, UNREACHED, Result, Run, Slope
 from rtstone.errors import UsageError, unknown
 from rtstone.results.estimates import Estimate, estimate_whole
 from rtstone.results.flags import spoilt, unfit
-from rtstone.results.omitted import Missed, lacking, least, missed, whole
+from rtstone.results.omitted import Missed, lacking, lacking_most, least, missed, most, whole
 from rtstone.results.pool import percentiles, pooled
 from rtstone.stats.budget import Budget, Entry, Limit, fits
 from rtstone.stats.cases import Case, Matcher, cases, figure, label
@@ -736,49 +737,79 @@ def _bound(check: Check, limit: Limit, case: Case, entry: Entry) -> Check:
 def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:
     """Judge a mean or a percentile that has no interval.
 
-    It fails if every sample is beyond the limit, or if it is whatever the omitted activations were.
+    It fails if every sample is beyond the limit, or if it is whatever the omitted activations were;
+    it passes if it is within the limit whatever they were.
     """
     name = limit.statistic
     together = pooled([whole(result) for result in results])
     check = structs.replace(check, observed=getattr(together, name))
+    whatever = ", whatever was omitted" if check.corrected else ""
+    enough = None  # samples more for a limit above them all to pass
     if limit.value is not None:
         low, n = together.min, sum(result.n for result in results)
         share = PERCENTILES.get(name, PERCENTILES[MEDIAN]) / WHOLE  # a mean: as a median
         if low is not None and low > limit.value and (1 - share) ** n <= _UNLIKELY:
             why = f"every sample is beyond it, the least is {quantity(low, check.unit)}"
-            return _beyond(check, limit, why)
+            return _settled(check, limit, "failed", why)
         low = least(name, results)
         if low is not None and low > limit.value:
-            whatever = ", whatever was omitted" if check.corrected else ""
             why = f"it is {quantity(low, check.unit)} at least{whatever} (97.5% sure)"
-            return _beyond(check, limit, why)
+            return _settled(check, limit, "failed", why)
+        tops = [result.max for result in results if result.max is not None]
+        if tops and max(tops) + bucket_ns(results) <= limit.value:
+            high = most(name, results)
+            if high is not None:
+                why = f"it is {quantity(high, check.unit)} at most{whatever} (97.5% sure)"
+                return _settled(check, limit, "passed", why)
+            enough = lacking_most(name, results)
     check = structs.replace(check, verdict="inconclusive")
+    if endless := _endless(check, name, results):
+        return _with_missing(structs.replace(check, reason=endless), enough)
+    shortage = lacking(name, results)
     missing = least_n(name) - (check.n or 0)
     if missing > 0:
         why = f"n is too small for {LABELS.get(name, name)}"
-        return _with_missing(structs.replace(check, reason=why), missing)
+        shortage = max(missing, shortage or 0)
+    else:
+        why = f"too few independent {'stalls' if check.corrected else 'samples'} for an interval"
+        if shortage is None and check.corrected:
+            why = (
+                "what was omitted does not follow from the samples, so that no number of them "
+                "gives an interval; limit missed, or lower the load until nothing is omitted"
+            )
+    numbers = [number for number in (shortage, enough) if number is not None]
+    return _with_missing(structs.replace(check, reason=why), min(numbers, default=None))
+
+
+def _endless(check: Check, name: str, results: Sequence[Result]) -> str | None:
+    """Return why no number of such samples shows a percentile, None if one does."""
+    if name not in PERCENTILES:
+        return None
+    label = LABELS[name]
     if name in EXTREME and any(result.batch > 1 for result in results):
-        why = (
-            f"samples are means of several operations, which have no {LABELS[name]} of single ones"
+        return f"samples are means of several operations, which have no {label} of single ones"
+    if check.observed is not None:
+        return None
+    if any("statistics_only" in result.flags for result in results):
+        return f"the tool kept no histogram, without which there is no {label}; have it write one"
+    n, over = (sum(getattr(result, each) for result in results) for each in ("n", "overflow"))
+    # A tool's largest sample is no percentile, though it is that of those beyond the histogram.
+    beyond = any("beyond" in result.flags for result in results)
+    if beyond and over > n - ceil(n * PERCENTILES[name] / WHOLE):
+        return (
+            f"{label} is among the {count(over)} samples beyond the tool's histogram; "
+            "measure with one that includes the maximum"
         )
-        return structs.replace(check, reason=why)
-    why = f"too few independent {'stalls' if check.corrected else 'samples'} for an interval"
-    shortage = lacking(name, results)
-    if shortage is None and check.corrected:
-        why = (
-            "what was omitted does not follow from the samples, so that no number of them gives an "
-            "interval; limit missed, or lower the load until nothing is omitted"
-        )
-    return _with_missing(structs.replace(check, reason=why), shortage)
+    return None
 
 
-def _beyond(check: Check, limit: Limit, why: str) -> Check:
-    """Return the check of a number that is beyond its limit, though it has no interval."""
+def _settled(check: Check, limit: Limit, verdict: Verdict, why: str) -> Check:
+    """Return the check of a number that is decided, though it has no interval."""
     allowed = limit.value
     margin = None
     if check.observed is not None and allowed:
         margin = (allowed - check.observed) / abs(allowed)
-    return structs.replace(check, verdict="failed", allowed=allowed, margin=margin, reason=why)
+    return structs.replace(check, verdict=verdict, allowed=allowed, margin=margin, reason=why)
 
 
 # ---- what a limit concerns ----------------------------------------------------------------------
@@ -805,7 +836,8 @@ def _invalid(case: Case, entry: Entry) -> str | None:
         return None
     proof = unfit(case.flags, case.n, case.missed)
     as_run = f"; as it was run, {proof}" if proof else ""
-    return f"{flag.name}: {flag.cause}; {flag.advice}{as_run}"
+    accepted = f'an entry of a budget with accept = ["{flag.name}"] judges it nevertheless'
+    return f"{flag.name}: {flag.cause}; {flag.advice}{as_run}; {accepted}"
 
 
 def _wrong_unit(limit: Limit, which: str) -> UsageError:

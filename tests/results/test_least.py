@@ -1,7 +1,8 @@
-"""The least that a percentile can be, and the samples that its interval lacks, by brute force."""
+"""The least and most that a percentile can be, and the samples that its interval lacks."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import comb, log
 
 import numpy as np
@@ -11,7 +12,7 @@ from msgspec import structs
 from rtstone.documents.run import Result
 from rtstone.results.estimates import batches, estimate, estimate_whole
 from rtstone.results.interval import most_below
-from rtstone.results.omitted import FEWEST, lacking, least
+from rtstone.results.omitted import FEWEST, lacking, lacking_most, least, most
 from rtstone.results.pool import percentiles, pooled
 from rtstone.summary import PERCENTILES, WHOLE
 from tests.report.synthetic import statistics
@@ -99,6 +100,91 @@ def test_omissions_that_may_be_all_leave_nothing() -> None:
     values = np.arange(1.0, 101.0)
     assert least("p50", [result(values)]) == 40  # P(at most 39 of 100 below it) is 1.8%, 40: 2.8%
     assert least("p50", [result(values, 1000)]) is None
+
+
+@pytest.mark.parametrize("statistic", PERCENTILES)
+def test_the_most_is_the_largest_sample_of_enough_independent_ones(statistic: str) -> None:
+    """All of n are below the quantile with a probability of 2.5% or less: counted up, exactly."""
+    share, enough = Fraction(PERCENTILES[statistic], WHOLE), 1
+    while float(share) ** enough > 0.025:
+        enough += 1
+    assert most(statistic, [result(np.arange(1.0, enough + 1))]) == enough
+    few = result(np.arange(1.0, enough))
+    assert most(statistic, [few]) is None
+    assert lacking_most(statistic, [few]) == 1
+
+
+def test_of_independent_samples_the_most_is_too_low_as_seldom_as_it_says() -> None:
+    rng, q = np.random.default_rng(3), 0.9
+    truth = -1000 * log(1 - q)
+    highs = [most("p90", [result(rng.exponential(1000, 36))]) for _ in range(3000)]
+    wrong = sum(high is not None and high < truth for high in highs) / len(highs)
+    assert None not in highs
+    assert 0.015 < wrong < 0.032  # 0.9^36 is 2.25%
+
+
+def test_of_samples_that_depend_on_each_other_the_most_needs_more() -> None:
+    """Each sample 20 times: of 20 independent ones all are below p90 in 12%."""
+    rng = np.random.default_rng(5)
+    truth, wrong, naive = -1000 * log(0.1), 0, 0
+    for _ in range(400):
+        values = np.repeat(rng.exponential(1000, 20), 20)
+        high = most("p90", [result(values, ordered=True)])
+        plain = most("p90", [result(values)])
+        assert plain is not None
+        wrong += high is not None and high < truth
+        naive += plain < truth
+    assert wrong <= 0.025 * 400
+    assert naive > 0.08 * 400  # 0.9^20 is 12%
+
+
+def test_longer_runs_are_not_later_than_the_most_of_a_short_one() -> None:
+    """Stalls of 10 ms on average, of exponential length; the truth is that of 20 000 of them."""
+    rng, each_s = np.random.default_rng(11), 2.0
+    stalls = lasting(lambda drawn, n: drawn.exponential(0.010, n) + 0.001, each_s)
+    ends = 1000 * rng.exponential(0.010, 20_000) + 1  # ms
+    late = np.concatenate([end - np.arange(int(end)) for end in ends]) * 1e6
+    endless = np.sort(late)[::-1]
+    bounds, wrong = 0, 0
+    for _ in range(20):
+        few, late = measured(1000 + 100 * rng.exponential(size=20 * SECOND), stalls(rng, 20))
+        for name in ("p90", "p99", "p999"):
+            high = most(name, [few])
+            if high is None or not few.missed:
+                continue
+            bounds += 1
+            assert high >= late.max() - 1  # no omitted activation was later
+            rank = int(20_000 * each_s * SECOND * (1 - PERCENTILES[name] / WHOLE))
+            wrong += rank < len(endless) and high < endless[rank]
+    assert bounds >= 20
+    assert wrong <= 1
+
+
+def test_a_run_as_much_longer_as_the_most_lacks_has_it() -> None:
+    """Each stall takes six activations: p99.9 needs 6 x 3688 of them as of independent ones."""
+    few = _stalled(1)
+    missing = lacking_most("p999", [few])
+    assert most("p999", [few]) is None and missing is not None
+    assert 1 + missing / few.n == pytest.approx(6 * log(0.025) / log(0.999) / 10_072, rel=1e-3)
+    assert most("p999", [_stalled(3)]) == 5500
+    assert most("p999", [_stalled(2)]) is None
+
+
+def test_what_does_not_follow_from_the_samples_has_no_most() -> None:
+    values = np.arange(1.0, 101.0)
+    assert most("p90", [result(values)]) == 100
+    assert most("p90", [result(values, 1)]) is None  # what hid it is not recorded
+    assert most("p90", [structs.replace(_stalled(1), missed=61)]) is None
+    batched = structs.replace(result(np.arange(1.0, 20_001.0)), batch=8)
+    assert most("p999", [batched]) is None
+
+
+def test_a_run_too_short_for_a_percentile_lacks_what_its_stalls_do() -> None:
+    """Of p99.99: room for 24 stalls of six beyond it, not only the 100 000 samples."""
+    few = _stalled(1)
+    missing = lacking("p9999", [few])
+    assert few.corrected and few.corrected.p9999 is None and missing is not None
+    assert 1 + missing / few.n == pytest.approx(FEWEST * 6 / (10_072 * 0.0001), rel=1e-3)
 
 
 def test_means_of_operations_have_no_tail() -> None:

@@ -15,8 +15,9 @@ from msgspec import structs
 from rtstone.documents.check import Check, Gate
 from rtstone.documents.run import Clock, Figure, Result, Run, Slope, Target
 from rtstone.errors import UsageError
-from rtstone.results.estimates import batches
+from rtstone.results.estimates import batches, estimate_whole
 from rtstone.results.interval import lasting as correlated
+from rtstone.results.omitted import lacking, lacking_most
 from rtstone.stats.budget import load
 from rtstone.stats.gate import check
 from rtstone.stats.limits import Span, exactly, samples_missing, verdict
@@ -178,7 +179,7 @@ def test_an_open_question_says_what_would_settle_it(gate: Any) -> None:
 
 
 def test_a_percentile_that_n_does_not_allow_is_an_open_question(gate: Any) -> None:
-    check = only(gate(entry('p9999 = "20us"'), run(result(FLAT))))
+    check = only(gate(entry('p9999 = "9998ns"'), run(result(FLAT))))
     assert (check.verdict, check.observed, check.missing) == ("inconclusive", None, 90_000)
     assert (least_n("p50"), least_n("p99"), least_n("p9999")) == (20, 1000, 100_000)
 
@@ -189,6 +190,84 @@ def test_but_not_where_too_many_samples_are_beyond_the_limit(gate: Any) -> None:
     assert (check.verdict, check.reason) == ("failed", "it is 10.0 µs at least (97.5% sure)")
     assert check.observed is None  # no lower percentile's value under this name
     assert only(gate(entry('p9999 = "9997ns"'), run(result(FLAT)))).verdict == "inconclusive"
+
+
+def test_nor_where_enough_of_them_are_within_it(gate: Any) -> None:
+    """0.999^3688 is 2.5%: so many samples are not all below p99.9, if it is above the limit."""
+    short = run(result(FLAT[:3687]))
+    check = only(gate(entry('p999 = "4us"'), short))
+    assert (check.verdict, check.missing) == ("inconclusive", 1)
+    check = only(gate(entry('p999 = "4us"'), run(result(FLAT[:3688]))))
+    assert (check.verdict, check.observed) == ("passed", None)
+    assert check.reason == "it is 3.69 µs at most (97.5% sure)"
+    assert only(gate(entry('p999 = "3687ns"'), run(result(FLAT[:3688])))).verdict == "inconclusive"
+    # A tool's largest sample is anything within its bucket.
+    coarse = result(FLAT[:3688], evidence=evidence(10.0) | {"bucket_ns": 1000})
+    assert only(gate(entry('p999 = "4us"'), run(coarse))).verdict == "inconclusive"
+    assert only(gate(entry('p999 = "5us"'), run(coarse))).verdict == "passed"
+
+
+def test_what_is_beyond_a_tools_histogram_no_longer_run_shows(gate: Any) -> None:
+    within = FLAT[:9958]
+    beyond = result(within, overflow=10, flags=["imported", "beyond"])
+    beyond = structs.replace(beyond, n=9968, max=50_000.0, p999=None)
+    check = only(gate(entry('p999 = "20us"'), run(beyond)))
+    assert (check.verdict, check.missing) == ("inconclusive", None)
+    assert check.reason == (
+        "p99.9 is among the 10 samples beyond the tool's histogram; "
+        "measure with one that includes the maximum"
+    )
+    assert only(gate(entry('p999 = "60us"'), run(beyond))).verdict == "passed"
+    # With one less beyond it, p99.9 is within the histogram: of a longer run it is known.
+    fewer = structs.replace(beyond, histogram=[*beyond.histogram, (9959.0, 1)], overflow=9)
+    check = only(gate(entry('p999 = "20us"'), run(fewer)))
+    assert (check.reason, check.missing) == ("n is too small for p99.9", 32)
+
+
+def test_without_a_histogram_no_longer_run_shows_a_percentile(gate: Any) -> None:
+    bare = result(FLAT[:500], flags=["imported", "statistics_only"])
+    bare = structs.replace(bare, histogram=[], p50=None, p90=None, p99=None)
+    check = only(gate(entry('p99 = "400ns"'), run(bare)))
+    assert (check.verdict, check.missing) == ("inconclusive", None)
+    assert "the tool kept no histogram" in str(check.reason)
+
+
+def test_means_of_operations_are_not_told_to_become_more(gate: Any) -> None:
+    batched = result(FLAT[:5000], batch=8, p999=None)
+    check = only(gate(entry('p999 = "20us"'), run(batched)))
+    assert (check.verdict, check.missing) == ("inconclusive", None)
+    assert "which have no p99.9 of single ones" in str(check.reason)
+
+
+def test_a_short_run_with_stalls_lacks_the_larger_of_two(gate: Any) -> None:
+    """It has too few samples for p99.9, and too few stalls by far more."""
+    few = stalling(2.0, section_s=8)
+    assert few.missed and few.n < least_n("p999")
+    check = only(gate(entry('p999 = "2ms"'), run(few)))
+    assert (check.verdict, check.reason) == ("inconclusive", "n is too small for p99.9")
+    assert check.missing is not None and check.missing > 5 * (least_n("p999") - few.n)
+    assert check.missing == lacking("p999", [few])
+
+
+def test_a_limit_that_nothing_omitted_could_exceed_passes(gate: Any) -> None:
+    """Stalls of 5 ms hide five activations; one in 20 s leaves the run without an interval."""
+    few = stalling(20.0)
+    assert few.missed and estimate_whole([few], "p999") is None
+    for name in ("p50", "p99", "p999"):
+        above = only(gate(entry(f'{name} = "5s"'), run(few)))
+        assert above.verdict == "passed", name
+    assert re.fullmatch(
+        r"it is \d\.\d+ ms at most, whatever was omitted \(97\.5% sure\)", str(above.reason)
+    )
+    assert above.corrected
+    # A third as long, its stalls might by chance be fewer than those of longer runs.
+    short = stalling(5.0, section_s=15)
+    assert short.missed
+    check = only(gate(entry('p999 = "5s"'), run(short)))
+    assert (check.verdict, check.missing) == ("inconclusive", lacking_most("p999", [short]))
+    assert check.missing is not None
+    longer = stalling(5.0, section_s=2 + round((short.n + check.missing) / 1000))
+    assert only(gate(entry('p999 = "5s"'), run(longer))).verdict == "passed"
 
 
 @pytest.mark.parametrize(("n", "verdict"), [(6, "failed"), (5, "inconclusive")])
