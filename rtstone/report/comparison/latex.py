@@ -9,7 +9,7 @@ from rtstone.report.comparison import words
 from rtstone.report.parts import latex_cells, model_latex
 from rtstone.report.parts import model as parts
 from rtstone.report.parts.model import Grid, Head, Notes, Page, Section
-from rtstone.summary import COLUMNS, LABELS
+from rtstone.summary import COLUMNS, LABELS, TAILS
 from rtstone.units import seconds
 
 _BESIDE = 6  # systems beside each other in the table of figures
@@ -39,11 +39,14 @@ def latex(comparison: Comparison) -> str:
 
 
 def _numbers(comparison: Comparison) -> tuple[str, ...]:
-    """Return the numbers that the table has of a cell: as many as fit a column of a paper."""
+    """Return the numbers that the table has of a cell: as many as fit a column of a paper.
+
+    Of the tail the highest percentile that any cell has.
+    """
     cells = [cell for row in comparison.rows for cell in row.cells if cell]
-    return ("p50", "p999", "max", "missed") if any(c.missed for c in cells) else (
-        "min", "p50", "p999", "max"
-    )  # fmt: skip
+    tail = next((name for name in TAILS if any(getattr(c, name) is not None for c in cells)), "max")
+    numbers = ("p50", *dict.fromkeys((tail, "max")))
+    return (*numbers, "missed") if any(c.missed for c in cells) else ("min", *numbers)
 
 
 def _samples(
