@@ -107,10 +107,10 @@ LAB = Target(name="qemu:a", detail={"icount": True, "instructions_per_s": 62_500
 @pytest.mark.parametrize(
     ("missed", "most", "verdict"),
     [
-        (0, 20_900, "None of 10 000 activations missed at a period of 1 ms; 20.9 k of 62.5 k instr "
-         "at worst, 33%, under load heavy. "),
-        (40, 125_000, "40 of 5 040 activations missed at a period of 1 ms; 125 k of 62.5 k instr "
-         "at worst, 2.0 periods, under load heavy. "),
+        (0, 20_900, "None of 10 000 activations missed at a period of 1 ms; 20.9 k instr "
+         "at worst, 33% of 62.5 k, under load heavy. "),
+        (40, 125_000, "40 of 5 040 activations missed at a period of 1 ms; 125 k instr "
+         "at worst, 2.0 periods of 62.5 k, under load heavy. "),
     ],
 )  # fmt: skip
 def test_counts_of_instructions_have_their_share_of_the_period(
@@ -134,9 +134,10 @@ def test_each_load_of_a_run_with_a_limit_counts_its_own_misses() -> None:
         requirement=Requirement(latency=20_000, unit="instructions"), target=LAB, conditions={},
     )  # fmt: skip
     assert answer(trial).verdict == (
-        "20 k instr not met: 3 of 5 002 activations later, 2 never; 70.0 k of 62.5 k instr at "
-        "worst, 1.1 periods, under load heavy; none of 5 000 activations later, without load; 1 of "
-        "5 000 activations later, under load rt200. A second is taken for 62 500 000 instructions."
+        "20 k instr not met: 3 of 5 002 activations later, 2 never; 70.0 k instr at "
+        "worst, 1.1 periods of 62.5 k, under load heavy; none of 5 000 activations later, "
+        "without load; 1 of 5 000 activations later, under load rt200. "
+        "A second is taken for 62 500 000 instructions."
     )
 
 

@@ -257,8 +257,8 @@ def _at_worst(run: Run, subject: Subject) -> str:
     if rate is None or period is None or result.unit == "ns":
         return f"{text} at worst"
     whole = period * rate / units.NS_PER_S
-    most = text.removesuffix(" instr")
-    return f"{most} of {units.trimmed(whole, result.unit)} at worst, {_share(result.max / whole)}"
+    due = units.trimmed(whole, result.unit).removesuffix(" instr")
+    return f"{text} at worst, {_share(result.max / whole)} of {due}"
 
 
 def _share(share: float) -> str:
