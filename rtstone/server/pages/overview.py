@@ -240,8 +240,8 @@ def _main(project: str, case: MainCase) -> dict[str, Any]:
     spread = many if values else ""
     if len(values) > 1:
         ends = list(dict.fromkeys(quantity(end, unit) for end in (min(values), max(values))))
-        what = f"{LABELS[case.metric]} of the last {queries.DAYS} days"
-        spread = f"{what}: {' to '.join(ends)}, {many}"
+        label = f"{LABELS[case.metric]} of the last {queries.DAYS} days"
+        spread = f"{label}: {' to '.join(ends)}, {many}"
     return {
         "title": case.series.title,
         "link": f"/p/{project}/series/{case.series.key}",
