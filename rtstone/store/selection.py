@@ -41,7 +41,7 @@ def members(name: str, read: Callable[[Path], Run] = load) -> list[Run]:
     paths = directories(name)
     run = read(paths[0])
     if len(paths) == 1 and (session := session_of(run)):
-        paths = [runs() / entry.run_id for entry in session_entries(session)]
+        paths = _paths(session)
     return [run] if len(paths) < 2 else [read(path) for path in paths]
 
 
@@ -60,7 +60,7 @@ def directories(name: str) -> list[Path]:
         session = sessions.pop() if len(sessions) == 1 else None
         if session is None:
             raise
-        return [runs() / entry.run_id for entry in session_entries(session)]
+        return _paths(session)
 
 
 def chosen(names: Sequence[str]) -> list[Path]:
@@ -70,8 +70,12 @@ def chosen(names: Sequence[str]) -> list[Path]:
     """
     paths = [path for name in names for path in directories(name)]
     if list(names) == ["last"] and (session := session_of(load(paths[0]))):
-        paths = [runs() / entry.run_id for entry in session_entries(session)]
+        paths = _paths(session)
     return list(dict.fromkeys(paths))
+
+
+def _paths(session: str) -> list[Path]:
+    return [runs() / entry.run_id for entry in session_entries(session)]
 
 
 def session_entries(session: str) -> list[Entry]:

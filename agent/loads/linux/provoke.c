@@ -44,7 +44,7 @@ static const rts_param provoke_param[] = {
 };
 
 int provoke_fd[PROVOKE_MOST + 1];
-int provoke_kept = -1;
+int provoke_restore_file = -1;
 char provoke_bytes[PROVOKE_BYTES];
 
 /* ---- for the tables -------------------------------------------------------------------------- */
@@ -197,7 +197,7 @@ void provoke_repeat(rts_worker *w, const provoke_action *a, unsigned n, uint64_t
     if (a->save && !a->save(w))
         return;
     if (a->restore) {
-        restorer = rts_load_restorer("rtstone-provoke", a->restore, NULL, provoke_kept);
+        restorer = rts_load_restorer("rtstone-provoke", a->restore, NULL, provoke_restore_file);
         if (!provoke_good(w, restorer >= 0, "no process can restore what it changes"))
             return;
     }

@@ -21,8 +21,8 @@ typedef struct provoke_action {
     unsigned n;                               /* how many of what it uses, unless `n` says so */
     bool (*begin)(rts_worker *w, unsigned n); /* NULL: nothing; false: the worker has failed */
     bool (*round)(rts_worker *w, unsigned n); /* false: the worker has failed */
-    bool (*save)(rts_worker *w); /* notes what restore() needs, also a file, as provoke_kept;
-                                    false: the worker has failed */
+    bool (*save)(rts_worker *w);              /* notes what restore() needs, also a file, as
+                                                 provoke_restore_file; false: the worker has failed */
     void (*restore)(const void *context,
                     int file); /* as rts_load_restorer() calls it; NULL: none */
 } provoke_action;
@@ -69,7 +69,7 @@ bool provoke_descriptors(rts_worker *w, unsigned n);
 extern int provoke_fd[PROVOKE_MOST + 1];
 
 /* The file that restore() is called with; -1: none. */
-extern int provoke_kept;
+extern int provoke_restore_file;
 
 #define PROVOKE_CONSENTS "own|shared|system"
 

@@ -48,13 +48,13 @@ static bool make_swap(rts_worker *w, int file)
 static bool save_swap(rts_worker *w)
 {
     char why[RTS_REASON];
-    provoke_kept = posix_work_dir(why, sizeof why);
-    if (provoke_kept < 0) {
+    provoke_restore_file = posix_work_dir(why, sizeof why);
+    if (provoke_restore_file < 0) {
         rts_worker_unsupported(w, "%s", why);
         return false;
     }
-    snprintf(swap_path, sizeof swap_path, "/proc/self/fd/%d/" SWAP_FILE, provoke_kept);
-    int file = openat(provoke_kept, SWAP_FILE, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+    snprintf(swap_path, sizeof swap_path, "/proc/self/fd/%d/" SWAP_FILE, provoke_restore_file);
+    int file = openat(provoke_restore_file, SWAP_FILE, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
     if (!provoke_good(w, file >= 0, "a swap file"))
         return false;
     bool good = make_swap(w, file);

@@ -122,8 +122,8 @@ def answer(evaluated: RunEvaluation) -> Answer:
     if standouts.unfit is not None:
         foremost: Subject | None = subjects[standouts.unfit]
     else:  # what missed most activations or has the largest maximum
-        sole_bench = len({r.bench for r in measured}) == 1
-        judged = wakeups or [s for s in subjects if s.result.n and sole_bench]
+        single = len({r.bench for r in measured}) == 1
+        judged = wakeups or [s for s in subjects if s.result.n and single]
         judged = [s for s in judged if not flags.spoilt(s.result.flags)] or judged
         judged = [s for s in judged if s.result.max is not None] or judged
         foremost = max(
