@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import statistics
 
 import pytest
 
@@ -19,7 +20,8 @@ def test_every_stamp_is_of_the_clock_that_the_agent_names(
 
     That is at most the time of the section and, as they lack only what comes before the first one
     and after the last, at least the CPU time that it took: both are the same for an undisturbed
-    task.
+    task.  An interrupt before the first one counts as CPU time, so the median of the cases is
+    compared with that.
     """
     records = talk(
         [f"case {i} det.bintime clock=counter samples=50000 warmup=0" for i in range(1, 21)], *args
@@ -28,11 +30,14 @@ def test_every_stamp_is_of_the_clock_that_the_agent_names(
     assert clock["source"] == source or not source
     if source == "vdso":
         assert clock["hz"] == 10**9
+    of_cpu_time = []
     for result, end in zip(pick(records, "result"), pick(records, "end"), strict=True):
         assert end["status"] == "ok", end["reason"]
         assert result["hz"] == clock["hz"]
         sum_ns, evidence = result["sum"] / result["hz"] * 1e9, end["evidence"]
-        assert 0.95 * evidence["cpu_ns"] < sum_ns < 1.05 * evidence["section_ns"]
+        assert sum_ns < 1.05 * evidence["section_ns"]
+        of_cpu_time.append(sum_ns / evidence["cpu_ns"])
+    assert statistics.median(of_cpu_time) > 0.95
 
 
 def test_the_clock_is_measured_on_the_cpu_of_the_case() -> None:
