@@ -10,11 +10,10 @@ import click
 from rtstone.cli.output import OutputFile, save
 from rtstone.cli.parameters import LATEX, RUN, WRITER
 from rtstone.cli.remote_runs import local
-from rtstone.errors import UsageError
 from rtstone.formats.registry import WRITERS, writer
 from rtstone.printable import shown
 from rtstone.store.rundir import load, samples
-from rtstone.store.selection import chosen
+from rtstone.store.selection import chosen, sole
 
 
 @click.command("export")
@@ -34,12 +33,7 @@ def command(run: str, form: str, output: Path | None) -> None:
     theirs with -o FILE.tex.
     """
     paths = chosen(local([run]))
-    if len(paths) > 1:
-        ids = ", ".join(path.name for path in paths)
-        raise UsageError(
-            f"'{shown(run)}' is {len(paths)} runs, a file holds one; name one of {ids}"
-        )
-    (path,) = paths
+    path = sole(paths, f"'{shown(run)}' is {len(paths)} runs, a file holds one")
     document = load(path)
     if form == LATEX:
         from rtstone.report.run.latex import latex

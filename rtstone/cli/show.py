@@ -16,12 +16,11 @@ from rtstone.cli.remote_runs import local
 from rtstone.cli.stored_sections import stored_sections
 from rtstone.documents.run import Run
 from rtstone.documents.session import Session
-from rtstone.errors import UsageError
 from rtstone.printable import shown
 from rtstone.store.layout import run_name
 from rtstone.store.run_catalogue import session_of
 from rtstone.store.rundir import load
-from rtstone.store.selection import chosen
+from rtstone.store.selection import chosen, sole
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,11 +42,10 @@ def command(run: str, quiet: bool, conditions: bool, worst_case: bool, json: boo
     measured with others at once, last is all of them.
     """
     paths = chosen(local([run]))
+    if worst_case:
+        sole(paths, "--worst-case is of a single run")
     documents = [load(path) for path in paths]
     if len(paths) > 1:
-        if worst_case:
-            ids = ", ".join(path.name for path in paths)
-            raise UsageError(f"--worst-case is of a single run; name one of {ids}")
         _show_several(paths, documents, quiet=quiet, conditions=conditions, json=json)
         return
     (path,), (document,) = paths, documents

@@ -69,9 +69,21 @@ def chosen(names: Sequence[str]) -> list[Path]:
     `last` alone is the last measurement: all runs of its session.  Raises UsageError.
     """
     paths = [path for name in names for path in directories(name)]
-    if list(names) == ["last"] and (session := session_of(load(paths[0]))):
-        paths = _paths(session)
+    if list(names) == ["last"]:
+        stored = (entry for entry in entries() if runs() / entry.run_id == paths[0])
+        if session := next((entry.session for entry in stored), None):
+            paths = _paths(session)
     return list(dict.fromkeys(paths))
+
+
+def sole(paths: Sequence[Path], demand: str) -> Path:
+    """Return the only one of these runs.
+
+    ``demand``: why there may be no other.  Raises UsageError with it, and their ids.
+    """
+    if len(paths) > 1:
+        raise UsageError(f"{demand}; name one of {', '.join(path.name for path in paths)}")
+    return paths[0]
 
 
 def _paths(session: str) -> list[Path]:
