@@ -256,10 +256,11 @@ def carry_out(
 ) -> Finished:
     """Measure the request.  With --json a document is printed even if the agent never starts.
 
-    ``watch``: called before it does, as by ``start``.
+    ``watch``: called before it does.
     """
 
-    def approve(plan: Plan) -> None:
+    def approve(plan: Plan, target: Target) -> None:
+        watch(plan, target)
         asking.close()
         announce(options, plan)
         await_others(options, [plan], interrupt, held)
@@ -273,7 +274,6 @@ def carry_out(
                 listener=listener_for(options.json or options.quiet),
                 out=options.out,
                 approve=approve,
-                watch=watch,
             )
     except (TargetError, Interrupted) as early:
         if options.json:

@@ -41,19 +41,16 @@ def start(
     listener: Listener,
     out: Path | None = None,
     listed: bool = True,
-    approve: Callable[[Plan], None] = lambda plan: None,
-    watch: Callable[[Plan, Target], None] = lambda plan, target: None,
+    approve: Callable[[Plan, Target], None] = lambda plan, target: None,
 ) -> Finished:
     """Measure a request and store the run in ``out``, by default among the other runs.
 
     ``listed``: whether the store knows of a run in ``out``.
-    ``approve`` is called with the plan before anything is measured, and may raise; before it
-    ``watch``, to watch the target.  Raises UsageError, TargetError, Interrupted as long as there is
-    nothing to store.
+    ``approve`` is called before anything is measured, and may raise.  Raises UsageError,
+    TargetError, Interrupted as long as there is nothing to store.
     """
     target, plan = build_plan(request, interrupt)
-    watch(plan, target)
-    approve(plan)
+    approve(plan, target)
     return execute(plan, target, interrupt=interrupt, listener=listener, out=out, listed=listed)
 
 
