@@ -207,15 +207,6 @@ static void total(rts_rec *r)
     }
 }
 
-uint64_t rts_rec_percentile(const rts_rec *r, unsigned per_thousand)
-{
-    size_t i = rts_bucket(r->hist.min), last = rts_bucket(r->hist.max);
-    uint64_t seen = count_of(r, i);
-    while (i < last && seen * 1000 < r->hist.n * per_thousand)
-        seen += count_of(r, ++i);
-    return rts_bucket_start((unsigned)i);
-}
-
 /* Makes a batch of the stored samples first to last - 1. */
 static void cut(const rts_rec *r, uint64_t first, uint64_t last, unsigned lines,
                 const unsigned line[RTS_LINES], rts_batch *batch)
@@ -319,15 +310,46 @@ static void total(rts_rec *r)
     (void)r;
 }
 
+static rts_count count_of(const rts_rec *r, size_t bucket)
+{
+    return r->hist.count[bucket];
+}
+
 #endif
 
-/* ---- misses -------------------------------------------------------------------------------- */
+/* ---- while it records ----------------------------------------------------------------------- */
 
 /* Returns how many samples were recorded since the last flush. */
 static uint32_t used(const rts_rec *r)
 {
     return r->chunk - r->left;
 }
+
+/* Returns the sums since the last flush. */
+static rts_window since_flush(const rts_rec *r)
+{
+    return (rts_window){used(r), r->min, r->sum, r->max};
+}
+
+rts_window rts_rec_so_far(const rts_rec *r)
+{
+    const rts_window chunk = since_flush(r);
+    rts_window all = r->hist.all;
+    merge_window(&all, &chunk);
+    return all;
+}
+
+uint64_t rts_rec_percentile(const rts_rec *r, unsigned per_thousand)
+{
+    const rts_window all = rts_rec_so_far(r); /* buckets do not wait for a flush either */
+    size_t i = rts_bucket(all.min), last = rts_bucket(all.max);
+    uint64_t seen = count_of(r, i);
+    while (i < last && seen * 1000 < all.n * per_thousand)
+        seen += count_of(r, ++i);
+    return rts_bucket_start((unsigned)i);
+}
+
+/* ---- misses -------------------------------------------------------------------------------- */
 
 #if RTS_MISSES
 
@@ -640,7 +662,7 @@ static void finish_blocks(rts_rec *r)
 /* Adds the sums since the last flush to the totals. */
 static void fold(rts_rec *r)
 {
-    const rts_window chunk = {used(r), r->min, r->sum, r->max};
+    const rts_window chunk = since_flush(r);
     if (!chunk.n)
         return;
     merge_window(window_at(r, r->window_i), &chunk);

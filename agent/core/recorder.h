@@ -258,6 +258,12 @@ static inline uint64_t rts_rec_taken(const rts_rec *r)
     return r->hist.n + r->discarded + (r->chunk - r->left);
 }
 
+/*
+ * Returns number, extremes and sum of the samples recorded so far, without warm-up: more than hist
+ * has until the next flush. Approximate if read while the series is being recorded.
+ */
+rts_window rts_rec_so_far(const rts_rec *r);
+
 #if RTS_BATCH_MAX
 
 /*
@@ -282,14 +288,7 @@ void rts_hist_add(rts_hist *h, uint64_t value);
 uint64_t rts_hist_percentile(const rts_hist *h, unsigned per_thousand);
 
 /* Returns the same of a series that has samples; approximate while the series is being recorded. */
-#if RTS_BATCH_MAX
 uint64_t rts_rec_percentile(const rts_rec *r, unsigned per_thousand);
-#else
-static inline uint64_t rts_rec_percentile(const rts_rec *r, unsigned per_thousand)
-{
-    return rts_hist_percentile(&r->hist, per_thousand);
-}
-#endif
 
 /* Returns the smallest value of bucket i. */
 static inline uint64_t rts_bucket_start(unsigned i)

@@ -377,7 +377,7 @@ static const rts_series_out *progressing(const rts_case *c)
 {
     const rts_series_out *s = NULL;
     for (unsigned i = 0; i < c->n_series; i++) {
-        if (!c->series[i].rec->hist.n)
+        if (!rts_rec_so_far(c->series[i].rec).n)
             continue;
         s = &c->series[i];
         if (s->rec->running)
@@ -398,22 +398,23 @@ void rts_job_progress(const rts_job *job)
     if (!s)
         return;
     const rts_rec *r = s->rec;
-    uint64_t n = r->hist.n, last = 0, done = 0;
+    const rts_window all = rts_rec_so_far(r);
+    uint64_t last = 0, done = 0;
     for (unsigned i = 0; i <= r->window_i && i < RTS_TRACE; i++)
         last = r->window[i].n ? i : last;
     if (r->setup.samples)
-        done = n * 1000 / r->setup.samples;
+        done = all.n * 1000 / r->setup.samples;
     if (r->setup.time) {
         uint64_t by_time = last * r->window_ticks * 1000 / r->setup.time;
         done = by_time > done ? by_time : done;
     }
     rts_wire *w = rts_wire_begin("progress");
     rts_wire_uint(w, "id", c->job.id);
-    rts_wire_uint(w, "n", n);
-    rts_wire_uint(w, "min", r->hist.min);
+    rts_wire_uint(w, "n", all.n);
+    rts_wire_uint(w, "min", all.min);
     rts_wire_uint(w, "p50", rts_rec_percentile(r, 500));
     rts_wire_uint(w, "p99", rts_rec_percentile(r, 990));
-    rts_wire_uint(w, "max", r->hist.max);
+    rts_wire_uint(w, "max", all.max);
     rts_wire_uint(w, "hz", s->hz);
     rts_wire_uint(w, "overhead", s->overhead);
     rts_wire_uint(w, "batch", c->batch);

@@ -490,9 +490,10 @@ static void test_percentiles_are_known_while_it_records(void)
     defaults();
     start(0);
     for (uint64_t i = 0; r.running; i++) {
-        rts_rec_add(&r, 100 + i * 7 % 1000, i); /* each value equally often */
-        if (r.hist.n < 2000 || i % 12345)
+        rts_rec_add(&r, 100 + i * 619 % 1000, i); /* each value equally often */
+        if (i < 2000 || (i > 4000 && i % 12345)) /* first at any place of a chunk */
             continue;
+        CHECK_EQ(rts_rec_so_far(&r).n, i + 1);
         for (unsigned share = 100; share < 1000; share += 200) {
             uint64_t percentile = rts_rec_percentile(&r, share), wanted = 100 + share;
             CHECK(percentile * 100 >= wanted * 98 && percentile * 100 <= wanted * 102);

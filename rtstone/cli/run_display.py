@@ -21,6 +21,7 @@ from rtstone.measure.listener import Listener
 from rtstone.report.parts.console import figure
 from rtstone.report.parts.words import reached
 from rtstone.results.ticks import Net
+from rtstone.summary import least_n
 from rtstone.units import NS_PER_S, count
 from rtstone.wire.records import Progress
 
@@ -131,7 +132,10 @@ class Display(Listener):
         per_tick = NS_PER_S / record.hz if unit == "ns" else 1.0
         net = Net(record.overhead, per_tick, record.batch)
         names = ("min", "p50", "p99") if record.batch > 1 else ("min", "p50", "p99", "max")
-        values = {name: net.value(getattr(record, name)) for name in names}
+        values = {  # as in the result: with fewer samples a percentile is hardly more than chance
+            name: net.value(getattr(record, name)) if record.n >= least_n(name) else None
+            for name in names
+        }
         self._draw(case, share, f"n {count(record.n)}  {_numbers(values, unit)}")
 
     def round_ended(self, case: Case, results: list[Result]) -> None:

@@ -329,8 +329,23 @@ def test_the_live_display(plan: Plan) -> None:
     display.case_ended(case, [result])
     display.ended()
     text = stream.getvalue()
-    for part in ("2/3", "ballast=20", "n 500", "p50 110 ns", "max 1.00 µs", "50%", "s left"):
+    for part in (
+        "2/3", "ballast=20", "n 500", "p50 110 ns", "p99 -  ", "max 1.00 µs", "50%", "s left",
+    ):  # fmt: skip
         assert part in text
+
+
+def test_the_live_display_has_a_percentile_once_a_result_would(plan: Plan) -> None:
+    stream = io.StringIO()
+    display = Display(Console(file=stream, force_terminal=True, width=100, color_system=None))
+    display.started(plan)
+    for n in (19, 20, 999, 1000):
+        display.progress(plan.cases[1], Progress(2, n, 10**9, 120, 130, 140, 1020), "ns")
+    display.ended()
+    shown = re.findall(r"n ([\d ]+)  min \S+ ns  p50 (\S+).*?p99 (\S+)", stream.getvalue())
+    assert list(dict.fromkeys(shown)) == [  # the last one stays when it has ended
+        ("19", "-", "-"), ("20", "130", "-"), ("999", "130", "-"), ("1 000", "130", "140"),
+    ]  # fmt: skip
 
 
 def test_tables_and_what_the_load_did_are_told() -> None:
