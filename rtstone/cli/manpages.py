@@ -17,6 +17,7 @@ import click
 
 from rtstone import __version__
 from rtstone.cli.group import COMMANDS, group
+from rtstone.cli.pager import LESS
 from rtstone.documentation import PACKAGED, packaged
 
 EXITS = {
@@ -37,6 +38,9 @@ ENVIRONMENT = {
     "XDG_CACHE_HOME": "Where kernels of emulated targets are kept (in rtstone); default: ~/.cache.",
     "TMPDIR": "Where loads leave their files; default: /var/tmp.",
     "NO_COLOR": "If set, nothing is coloured.",
+    "PAGER": "What shows output longer than a terminal; default: less, which q or Ctrl-C leaves; "
+    "cat: none.",
+    "LESS": f"Options of less; default: {LESS}.",
 }
 FILES = {
     "~/.local/share/rtstone/runs": "The runs, a directory each.",

@@ -1,4 +1,4 @@
-"""Show long output in the user's pager, as git does."""
+"""Show long output in the user's pager, as git and systemctl do."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from rich.console import Console
 from rtstone.report.parts.console import console
 
 _PAGER = "less"
-_LESS = "FRX"  # quit if it fits one screen, keep colours, do not clear the screen
+# As systemctl has it, but for long lines, which are folded: quit if it fits one screen, keep
+# colours, do not clear the screen, say which lines of how many are shown, end at Ctrl-C as at q.
+LESS = "FRXMK"
 
 
 @contextmanager
@@ -39,12 +41,12 @@ def paged(file: TextIO) -> Iterator[Console]:
 
 def _shown(text: str, command: list[str]) -> bool:
     """Show a text in a pager; False if it cannot be started."""
-    environment = {"LESS": _LESS} | os.environ
+    environment = {"LESS": LESS} | os.environ
     try:
         pager = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
     except OSError:
         return False
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the pager's: less ends a search
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the pager's
     try:
         with suppress(BrokenPipeError):  # the reader has seen enough
             pager.communicate(text.encode("utf-8", "replace"))

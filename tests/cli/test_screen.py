@@ -39,7 +39,7 @@ def lines(file: io.StringIO, n: int) -> str:
 
 def test_what_fills_a_terminal_goes_to_the_pager(pager: Path) -> None:
     assert lines(Terminal(), 12) == ""
-    assert pager.read_text() == "".join(f"line {k}\n" for k in range(12)) + "FRX\n"
+    assert pager.read_text() == "".join(f"line {k}\n" for k in range(12)) + "FRXMK\n"
 
 
 @pytest.mark.parametrize(("file", "n"), [(Terminal(), 9), (io.StringIO(), 50)])
