@@ -229,7 +229,9 @@ class _Explainer:
         run, result = self.run, self.result
         verb = "late" if any(part.kind == "return" for part in self.parts) else "long"
         sentence = f"{self._quantity(self._at(self.stamp))} {verb}: {self._reason()}"
-        if self.around.virtual and (steal := with_steal(result)):
+        # What the accounts show of this sample needs no conclusion from the others.
+        shown = any(part.cause == "hypervisor" for part in self.parts)
+        if self.around.virtual and (steal := with_steal(result, concluded=not shown)):
             sentence = f"{sentence}; {steal}"
         segments = [
             Segment(kind=part.kind, start=self._at(part.start), length=self._length(part),

@@ -12,12 +12,12 @@ _CHANCE = 0.01  # probability below which so much steal around the worst samples
 _APART_S = 0.2  # two readings of the steal time
 
 
-def with_steal(result: Result) -> str:
+def with_steal(result: Result, *, concluded: bool = True) -> str:
     """Return around how many of the worst samples steal time grew, "" where that is not known.
 
     Beside it is in how much of the measured time it did: where it always does, it does around all
     samples, so a cause is only what it did around more of them than by chance.  What is shorter
-    than a step of the count may not show.
+    than a step of the count may not show.  ``concluded``: with what follows from it.
     """
     times = [sample.steal_ns for sample in result.worst if sample.steal_ns is not None]
     if not times or len(times) < len(result.worst):
@@ -31,6 +31,8 @@ def with_steal(result: Result) -> str:
     if share is None:
         return text
     text = f"{text} and in {share:.1%} of the time"
+    if not concluded:
+        return text
     stalls = _stalls(result.worst)
     if _at_least(sum(stalls), len(stalls), share) < _CHANCE:
         return f"{text}: more than by chance, so it is a likely cause"

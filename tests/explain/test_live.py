@@ -201,6 +201,29 @@ def test_on_a_virtual_machine_the_sentence_ends_with_what_came_with_steal(
         assert sentence == LATE + ending.removeprefix("before the switch")
 
 
+def test_what_follows_from_steal_is_left_out_where_an_account_shows_it(
+    run: Run, result: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It cannot be that nothing shows what the same sentence has just said."""
+    worst = [structs.replace(sample, steal_ns=0) for sample in result.worst]
+    worst[3] = structs.replace(worst[3], steal_ns=10_000_000)
+    evidence = result.evidence | {"steal_near_ns": 9 * 10**6, "steal_watched_ns": 10**9}
+    seen = f" grew around 1 of its {len(worst)} worst samples and in 0.9% of the time"
+    virtual = structs.replace(run, conditions=run.conditions | {"machine.virtual": True})
+    whole = structs.replace(result, unit="ns", worst=worst, evidence=evidence)
+    sentence = from_trace(TRACED, virtual, whole, INDEX).sentence
+    follows = ": no more than by chance, so nothing shows that it delayed them"
+    assert sentence.startswith(LATE) and sentence.endswith(f"{seen}{follows}")
+    ours = live.parts
+
+    def parts(*arguments: Any, **members: Any) -> list[Part]:
+        return [part._replace(cause="hypervisor") for part in ours(*arguments, **members)]
+
+    monkeypatch.setattr(live, "parts", parts)
+    sentence = from_trace(TRACED, virtual, whole, INDEX).sentence
+    assert "the hypervisor took" in sentence and sentence.endswith(seen)
+
+
 def test_an_emulated_machine_has_no_hypervisor(run: Run, result: Result) -> None:
     """Its processor says that there is one."""
     lab = structs.replace(run, conditions=run.conditions | {"machine.virtual": True})
