@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -63,7 +63,8 @@ def announce(options: Options, plan: Plan, target: str = "") -> None:
     Raises UsageError if nobody may have meant that long.
     """
     if not options.quiet and (not options.json or sys.stderr.isatty()):
-        for line in (*assumed_units(plan, options.params), announcement(plan)):
+        length = [announcement(plan)] if plan.cases else []  # else the answer says why
+        for line in (*assumed_units(plan, options.params), *length):
             say(f"{target}: {line}" if target else line)
     # A length was asked for by an option, or by suites that are as they were.
     chosen = options.time is not None or {"samples", "time"} & options.params.keys()
@@ -104,13 +105,19 @@ def _nothing_in(run: Run) -> bool:
     return not measured(run)
 
 
-def refuse_empty(runs: Iterable[Run]) -> None:
-    """Raise Inconclusive, with the reason, if nothing was measured in one of these runs."""
+def without_result(runs: Iterable[Run]) -> Iterator[Inconclusive]:
+    """Yield an error, with the reason, for each of these runs in which nothing was measured."""
     for run in filter(_nothing_in, runs):
         from rtstone.report.run.answer import why_nothing
 
         why = why_nothing(run) or "it has no result."
-        raise Inconclusive(f"nothing was measured in {run.name or run.run_id}: {why}")
+        yield Inconclusive(f"nothing was measured in {run.name or run.run_id}: {why}")
+
+
+def refuse_empty(runs: Iterable[Run]) -> None:
+    """Raise Inconclusive, with the reason, if nothing was measured in one of these runs."""
+    for error in without_result(runs):
+        raise error
 
 
 def _required(run: Run, status: int) -> int:

@@ -10,7 +10,7 @@ import click
 from msgspec import structs
 
 from rtstone.cli import run as running
-from rtstone.cli.measuring import Options, assignments, refuse_empty
+from rtstone.cli.measuring import Options, assignments, refuse_empty, without_result
 from rtstone.cli.output import OutputFile, print_document, save
 from rtstone.cli.parameters import LOAD, PUBLICATION, RUN, TARGET
 from rtstone.cli.progress import working
@@ -115,6 +115,7 @@ def command(  # noqa: PLR0917
     every = [*documents, *fresh]
     if not errors and not any(map(measured, every)):
         refuse_empty(every)
+    errors += without_result(documents if errors else every)  # it loses its column only
     with working("reproducing"):
         pairs = zip(directories, documents, strict=True) if laid.traced else ()
         traces = [trace for pair in pairs for trace in explanations(*pair)]

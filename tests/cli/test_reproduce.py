@@ -28,7 +28,7 @@ def test_a_target_is_measured_and_becomes_a_column(cli: Cli) -> None:
 
 
 def test_targets_and_stored_runs_stand_side_by_side(cli: Cli, tmp_path: Path) -> None:
-    cli("run", "rheal.il", "--target", "sim:sorix", "--name", "stored")
+    cli("run", "rheal.ts", "--target", "sim:sorix", "--name", "stored")
     page = tmp_path / "page.md"
     done = cli("reproduce", "golatowski", "stored", "--target", "sim:rmos3-pc1", "--target",
                "sim:lynx-486", "--time", "0.2", "-o", page)  # fmt: skip
@@ -47,6 +47,16 @@ def test_a_target_that_fails_costs_its_own_column_only(
     assert done.status == 4
     assert "/nonexistent/agent" in done.says
     assert [column["label"] for column in done.document["columns"]] == ["sim:rmos3-pc1"]
+
+
+def test_an_empty_run_among_others_costs_its_own_column_and_is_said(cli: Cli) -> None:
+    cli("run", "posix.options", "--target", "sim", "--name", "empty")
+    for words in (["empty", *SIM[1:]], ["empty", "stored"]):
+        done = cli("reproduce", "golatowski", *words, "--json")
+        assert done.status == 3
+        assert done.says.startswith("rtstone: nothing was measured in empty: needs calls of POSIX")
+        assert len(done.document["columns"]) == 2
+        cli("run", "rheal.ts", "--target", "sim:sorix", "--name", "stored")
 
 
 def test_what_is_inconclusive_is_laid_out_and_said(

@@ -782,6 +782,7 @@ def test_a_run_of_which_nothing_was_measured_is_no_success(cli: Cli) -> None:
         done = cli("run", "posix.options", "--target", "sim", *options)
         assert done.status == 3
         assert done.out.startswith(f"No verdict: nothing was measured, {why}.\n")
+        assert done.err == ""  # not that it takes 0 cases
     assert cli("run", "null", "--target", "sim", "-p", "samples=50").status == 0
     empty = next(path.name for path in runs().iterdir() if "posix.options" in path.name)
     for command in (["compare", "last", empty], ["reproduce", "dankwardt", empty]):
