@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from rtstone import __version__
+from rtstone.documents.case_name import case_names
 from rtstone.documents.imported import tool
 from rtstone.documents.run import Distribution, Result, Run, Value
 from rtstone.formats import rows
@@ -22,6 +23,7 @@ from rtstone.formats.reading import NS, US
 from rtstone.formats.registry import Written, refused
 from rtstone.formats.rt_tests_document import moment
 from rtstone.results.flags import FLAGS
+from rtstone.units import counted
 
 WAKE_UPS = (BENCH.id, "dk.periodic")
 _VERSION = f"2.10 {OF_RTSTONE} {__version__})"
@@ -38,11 +40,10 @@ def write(run: Run) -> Written:
     """Export the wake-up latencies of a run.  Raises UsageError if it has none in ns."""
     results = _wake_ups(run)
     whole = all(_whole_us(result) for result in results)
-    threads, lost = {}, _left(run, results)
+    threads, losses = {}, []
     for number, result in enumerate(results):
         threads[str(number)], missing = _thread(result, US if whole else NS)
-        lost.append(_name(number, result))
-        lost += [f"thread {number}: {loss}" for loss in missing]
+        losses.append(missing)
     name, _, version = (tool(run) or "").partition(" ")
     measured = str(run.conditions.get("tool.measured", run.created))
     try:
@@ -70,12 +71,23 @@ def write(run: Run) -> Written:
         "resolution_in_ns": 0 if whole else 1,
         "thread": threads,
     }
+    lost = [*_left(run, results), *_of_threads(run, results, losses)]
     return Written((json.dumps(document, indent=2) + "\n").encode(), lost)
 
 
-def _name(number: int, result: Result) -> str:
-    parts = [result.bench, rows.params(result.params), result.load, result.series]
-    return f"thread {number} is {' '.join(filter(None, parts))}"
+def _of_threads(
+    run: Run, results: Sequence[Result], losses: Sequence[Sequence[str]]
+) -> Iterator[str]:
+    """Yield which result each thread is, and what is lost of their samples, each loss once."""
+    names = case_names([(r.bench, r.params, r.series, r.load) for r in results], run.benches)
+    for number, name in enumerate(names):
+        yield f"thread {number} is {name.with_load}"
+    threads: dict[str, list[str]] = {}
+    for number, own in enumerate(losses):
+        for loss in own:
+            threads.setdefault(loss, []).append(str(number))
+    for loss, numbers in threads.items():
+        yield f"thread{'s' * (len(numbers) > 1)} {', '.join(numbers)}: {loss}"
 
 
 def _whole_us(result: Result) -> bool:
@@ -89,11 +101,11 @@ def _thread(result: Result, unit: int) -> tuple[Mapping[str, Any], list[str]]:
     lost = []
     counts, below = _counts(result, result.overflow, unit)
     if below:
-        lost.append(f"{below} negative samples")
+        lost.append(counted(below, "negative sample"))
     if unit == NS and any(value % 1 for value, _ in result.histogram):
         lost.append("fractions of ns")
     if result.missed:
-        lost.append(f"{result.missed} missed activations, but for import by rtstone")
+        lost.append(f"{counted(result.missed, 'missed activation')}, but for import by rtstone")
     cpus = result.evidence.get("cpus")
     return {
         "histogram": {str(value): count for value, count in sorted(counts.items())},
@@ -154,7 +166,7 @@ def _exact_ends(result: Result | Distribution, overflow: int) -> list[tuple[floa
 def _left(run: Run, exported: list[Result]) -> list[str]:
     counts = Counter(r.bench for r in run.results if r not in exported)
     lost = ["percentiles, evidence, flags, traces, worst samples and most conditions"]
-    return lost + [f"{count} results of {bench}" for bench, count in counts.items()]
+    return lost + [f"{counted(count, 'result')} of {bench}" for bench, count in counts.items()]
 
 
 def _text(conditions: Mapping[str, Value], name: str) -> str:
@@ -185,12 +197,8 @@ def write_histogram(run: Run) -> Written:
     results = _wake_ups(run)
     if without := next((r for r in results if not r.histogram), None):
         raise refused(run, f"only statistics of {without.bench} {without.series}".rstrip())
-    columns, lost = [], _left(run, results)
-    for number, result in enumerate(results):
-        column, missing = _column(result)
-        columns.append(column)
-        lost.append(_name(number, result))
-        lost += [f"thread {number}: {loss}" for loss in missing]
+    columns, losses = zip(*map(_column, results), strict=True)
+    lost = [*_left(run, results), *_of_threads(run, results, losses)]
     return Written("".join(f"{line}\n" for line in _text_lines(run, columns)).encode(), lost)
 
 
@@ -201,20 +209,21 @@ def _column(result: Result) -> tuple[_Column, list[str]]:
     over = result.overflow + sum(counts.pop(us) for us in list(counts) if us >= _TOP)
     lost = []
     if below:
-        lost.append(f"{below} negative samples")
+        lost.append(counted(below, "negative sample"))
     if not _whole_us(result):
         lost.append("fractions of µs, which are cut off as cyclictest does")
     if over:
-        lost.append(f"at which cycles {over} samples beyond the histogram were")
+        were = "was" if over == 1 else "were"
+        lost.append(f"at which cycles {counted(over, 'sample')} beyond the histogram {were}")
     if result.missed:
-        lost.append(f"{result.missed} missed activations")
+        lost.append(counted(result.missed, "missed activation"))
     n = sum(counts.values())
     mean = (result.mean or 0) / US if over or not n else sum(v * c for v, c in counts.items()) / n
     low = min(counts, default=0) if below else int((result.min or 0) // US)
     return _Column(counts, over, low, int(mean), int((result.max or 0) // US)), lost
 
 
-def _text_lines(run: Run, columns: list[_Column]) -> Iterator[str]:
+def _text_lines(run: Run, columns: Sequence[_Column]) -> Iterator[str]:
     """Yield a row for each µs up to the largest, and the summary."""
 
     def each(head: str, width: int, values: Iterable[int]) -> str:

@@ -249,7 +249,7 @@ def test_export(cli: Cli, tmp_path: Path) -> None:
     name = store_run(own())
     done = cli("export", name, "--format", "cyclictest-json", "-o", tmp_path / "a.json")
     assert (done.status, done.out) == (0, f"{tmp_path / 'a.json'}: 973 B\n")
-    assert "not in the file: thread 0: 1 negative samples" in done.err
+    assert "not in the file: thread 0: 1 negative sample\n" in done.err
     assert json.loads((tmp_path / "a.json").read_text())["thread"]["0"]["cycles"] == 102
     assert cli("import", tmp_path / "a.json").status == 0
     assert "did you mean 'csv'" in cli("export", name, "--format", "cvs").says

@@ -413,8 +413,8 @@ def test_own_samples_as_cyclictest() -> None:
     assert (result.params, result.load) == ({"interval": 10**6}, 'say "\\hi"')
     lost = "\n".join(written.lost)
     for part in (
-        "1 negative samples", "fractions of ns", "1 missed", "1 results of rheal.rate",
-        "1 results of sched.yield", "1 result not valid (1 unsupported)", "thread 0 is dk.periodic",
+        "1 negative sample", "fractions of ns", "1 missed", "1 result of rheal.rate",
+        "1 result of sched.yield", "1 result not valid (1 unsupported)", "thread 0 is dk.periodic",
     ):  # fmt: skip
         assert part in lost
     with pytest.raises(UsageError, match=r"no samples of cyclictest or dk\.periodic"):
@@ -513,10 +513,27 @@ def test_own_samples_as_text_of_cyclictest() -> None:
     assert (result.n, result.overflow, result.min, result.max) == (102, 2, 0, 1e12)
     lost = "\n".join(written.lost)
     for part in (
-        "1 negative samples", "fractions of µs", "2 samples beyond", "1 missed activations",
+        "1 negative sample", "fractions of µs", "2 samples beyond", "1 missed activation",
         "thread 0 is dk.periodic",
     ):  # fmt: skip
         assert part in lost
+
+
+@pytest.mark.parametrize("form", ["cyclictest-json", "cyclictest-histogram"])
+def test_what_threads_lose_alike_is_said_once_and_they_have_short_names(form: str) -> None:
+    first = own().results[0]
+    params = dict(first.params) | {"prio": 98}
+    results = [
+        msgspec.structs.replace(first, params=params | {"period": period}, missed=missed)
+        for period, missed in ((100_000, 7), (200_000, 3), (400_000, 7))
+    ]
+    lost = writer(form).write(own(results=results)).lost
+    assert next(line for line in lost if line.startswith("thread 1")).endswith('load say "\\hi"')
+    assert not any("prio" in line for line in lost)
+    assert [line[: line.index(":")] for line in lost if "missed" in line] == [
+        "threads 0, 2", "thread 1",
+    ]  # fmt: skip
+    assert sum("fractions" in line for line in lost) == 1
 
 
 def test_text_that_a_script_plots(tmp_path: Path) -> None:
