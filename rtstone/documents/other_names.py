@@ -20,7 +20,7 @@ class OtherName(NamedTuple):
     """Another name of a bench, or of a family of benches, which is a suite of that name.
 
     ``params``, in base units, make its case; ``lasting`` say how long it is measured, and ``loads``
-    under what, unless that is requested.
+    under what, unless that is requested.  ``missed``: what a missed activation is then called.
     """
 
     bench: str
@@ -28,6 +28,7 @@ class OtherName(NamedTuple):
     params: Mapping[str, Value] = {}
     lasting: Mapping[str, Value] = {}
     loads: tuple[str, ...] = ()
+    missed: str = ""
 
     @property
     def family(self) -> bool:
@@ -47,6 +48,7 @@ OTHER_NAMES: Mapping[str, OtherName] = {
         {"period": _BUFFER_NS},
         {"samples": 0, "time": 20_000_000_000},
         ("none", "heavy"),
+        missed="dropout",
     ),
     "rhealstone": OtherName("rheal", "Rhealstone: six operations in one number"),
 }
@@ -78,3 +80,19 @@ def is_called(bench: str, name: str, params: Mapping[str, Value] | None = None) 
         return False
     own = params or {}
     return all(own.get(parameter, value) == value for parameter, value in other.params.items())
+
+
+def missed_called(bench: str, params: Mapping[str, Value], run_id: str) -> str:
+    """Return what a missed activation of a result is called; empty where it has no other name.
+
+    ``run_id``: has the name by which a run was requested, whatever parameters were then set.
+    """
+    return next(
+        (
+            other.missed
+            for name, other in OTHER_NAMES.items()
+            if other.missed and bench == other.bench
+            and (is_called(bench, name, params) or f"-{name}-" in run_id)
+        ),
+        "",
+    )  # fmt: skip

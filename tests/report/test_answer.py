@@ -53,6 +53,39 @@ def run_with(*results: Result, **changes: Any) -> Run:
 # ---- the verdict --------------------------------------------------------------------------------
 
 
+BUFFER = {"period": 1_333_333}  # of audio
+FIVE = {"period": 5 * MS}  # what `rtstone run audio -p period=5ms` measures
+OF_AUDIO = "20261121-031500.123-audio-ab12"
+
+
+@pytest.mark.parametrize(
+    ("params", "run_id", "called"),
+    [
+        (BUFFER, "20261121-031500.123-dk.periodic-ab12", True), (FIVE, OF_AUDIO, True),
+        (FIVE, "20261121-031500.123-dk.periodic-ab12", False),
+        ({"period": MS}, "20261121-031500.123-wakeup-ab12", False),
+    ],
+)  # fmt: skip
+def test_who_measures_audio_reads_of_dropouts(
+    params: dict[str, Any], run_id: str, called: bool
+) -> None:
+    def verdict(missed: int, **members: Any) -> str:
+        result = periodic(missed, 3.2e6, params=params, **members)
+        return answer(run_with(result, run_id=run_id)).verdict
+
+    period = f"{params['period'] / MS:.3g} ms"
+    many = "3 of 5 003 activations missed"
+    assert verdict(3) == (
+        f"Not fit for a period of {period}: {f'3 dropouts ({many})' if called else many}, "
+        "without load."
+    )
+    none = "none of 5 000 activations missed"
+    assert verdict(0).endswith(f": {f'no dropouts ({none})' if called else none}.")
+    assert ("1 dropout (" in verdict(1)) == called
+    poor = verdict(0, flags=["no_rt"])
+    assert poor.startswith("No dropouts (none of 5 000" if called else "None of 5 000 activations")
+
+
 def test_a_missed_activation_makes_a_system_unfit() -> None:
     reply = answer(run_with(periodic(0, 40e3), periodic(3, 3.2e6, load="heavy")))
     assert reply.grade == "bad"

@@ -14,6 +14,7 @@ from rtstone.documents.breakdown import breakdown
 from rtstone.documents.capacity import KIND, one_of_several
 from rtstone.documents.check import Gate
 from rtstone.documents.imported import WAKE_UPS, tool
+from rtstone.documents.other_names import missed_called
 from rtstone.documents.plan import NONE, wake_ups
 from rtstone.documents.run import (
     BREAKDOWN,
@@ -185,17 +186,17 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
             head = f"Not fit as it was run ({flag.spoils.removeprefix('measured ')})"
             at = f" at {period}"
         sentence = (
-            f"{head}: {model}{flags.unfit(r.flags, r.n, r.missed)}{at}, "
+            f"{head}: {model}{_missed(run, [late])}{at}, "
             f"{_under(r.load)}{_incomplete(r)}.{_stolen(run, late)}"
         )
         return "bad", f"{sentence} {_remedy(run, flag)}" if flag else sentence
     if judged and (flag := spoilt(judged)):
         if wakeups and flag.name in _RIGHTS and not any(s.result.missed for s in wakeups):
             shortest = min(wakeups, key=lambda s: _period_ns(s) or float("inf"))
-            due = count(sum(s.result.n for s in wakeups))
             loads = [s.result.load for s in wakeups]
+            none = _missed(run, wakeups)
             return "info", (
-                f"None of {due} activations missed at {_period(shortest)}, {model}{_among(loads)}; "
+                f"{none[0].upper()}{none[1:]} at {_period(shortest)}, {model}{_among(loads)}; "
                 f"no verdict, as it was {flag.spoils}. {_remedy(run, flag)}"
             )
         return "info", f"No verdict: {flag.spoils}. {_remedy(run, flag)}"
@@ -209,8 +210,7 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
     results = [s.result for s in fit]
     grade, seen = _seen(results)
     return grade, (
-        f"Fit for {_period(shortest)}, {model}{seen}: none of "
-        f"{count(sum(r.n for r in results))} activations missed.{_stolen(run, worst)}"
+        f"Fit for {_period(shortest)}, {model}{seen}: {_missed(run, fit)}.{_stolen(run, worst)}"
     )
 
 
@@ -222,16 +222,24 @@ def _in_instructions(run: Run, wakeups: Sequence[Subject]) -> str:
             return f"{numbers.rstrip('.')}; counts of an emulated machine, no verdict in time."
         return "No verdict in time: these numbers are counts of an emulated machine."
     worst = max(judged, key=lambda s: (s.result.missed or 0, s.result.max or 0, -s.place))
-    results = [s.result for s in judged]
-    if worst.result.missed:
-        due = worst.result.n + worst.result.missed
-        text = f"{count(worst.result.missed)} of {count(due)}"
-    else:
-        text = f"None of {count(sum(r.n for r in results))}"
+    text = _missed(run, [worst] if worst.result.missed else judged)
     return (
-        f"{text} activations missed at {_period(worst)}{_at_worst(run, worst)}, "
+        f"{text[0].upper()}{text[1:]} at {_period(worst)}{_at_worst(run, worst)}, "
         f"{_under(worst.result.load)}. {_as_time(run)}: no verdict in time."
     )
+
+
+def _missed(run: Run, subjects: Sequence[Subject]) -> str:
+    """Return how many activations were missed, in the word of the trade if it has one.
+
+    ``none of 15 000 activations missed``; ``2 dropouts (2 of 15 000 activations missed)``.
+    """
+    missed = sum(s.result.missed or 0 for s in subjects)
+    due = missed + sum(s.result.n for s in subjects)
+    text = f"{count(missed) if missed else 'none'} of {count(due)} activations missed"
+    names = {missed_called(s.result.bench, s.result.params, run.run_id) for s in subjects}
+    name = names.pop() if len(names) == 1 else ""
+    return f"{counted(missed, name) if missed else f'no {name}s'} ({text})" if name else text
 
 
 def _per_second(run: Run) -> int | None:
