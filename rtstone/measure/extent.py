@@ -19,6 +19,7 @@ LOAD_S = 3.0  # start of a load
 RESULT_BYTES = 6000  # of a case, without its samples
 SLOW_S = 5.0  # a transfer that takes longer is announced
 SAMPLE_BYTES = 6  # of a sample, with raw=1
+LONGER = 1.2  # times as long as expected, from which what the last such run took is named
 UNUSUAL = 100  # times the default: farther off, a number without a unit is named with its unit
 
 
@@ -94,7 +95,17 @@ def announcement(plan: Plan) -> str:
             f"; about {file_size(results.size)} at {count(results.bytes_per_s)} B/s: "
             f"{roughly(results.seconds)} of it"
         )
-    return f"{cases}, {'at most' if plan.until else 'about'} {roughly(length.seconds)}{slow}"
+    longer = "" if plan.until else _longer(plan, length.seconds)
+    about = "at most" if plan.until else "about"
+    return f"{cases}, {about} {roughly(length.seconds)}{slow}{longer}"
+
+
+def _longer(plan: Plan, expected_s: float) -> str:
+    """Return what the last such run took if that was longer, as on a busy machine; else empty."""
+    took = Past().took_s(plan)
+    if took is None or took < LONGER * expected_s or roughly(took) == roughly(expected_s):
+        return ""
+    return f"; the last such run took {roughly(took)}"
 
 
 def _emulated(plan: Plan) -> str:

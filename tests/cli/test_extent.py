@@ -44,6 +44,18 @@ def test_the_first_line_says_how_long(fake: Fake, cli: Cli, words: list[str], te
     assert cli("run", *words, "--json").err == ""
 
 
+@pytest.mark.parametrize(
+    ("took_s", "text"),
+    [(None, ""), (28.0, ""), (36.0, ""), (55.0, "; the last such run took 55 s")],
+)
+def test_where_the_last_such_run_took_longer_that_is_said(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch, took_s: float | None, text: str
+) -> None:
+    monkeypatch.setattr(Past, "took_s", lambda _, plan: took_s)
+    done = cli("run", "null", "--time", "30")
+    assert done.err.splitlines()[0] == f"1 case, about 31 s{text}"
+
+
 def test_what_has_a_time_of_its_own_is_not_timed(cli: Cli) -> None:
     done = cli("run", "null", "-p", "samples=10", "--target", "sim")
     assert done.err.splitlines()[0] == "1 case"
