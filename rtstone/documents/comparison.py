@@ -43,7 +43,8 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     were named.  ``seeds``: their seeds, if the system has any.  ``names``: by id, what the user
     called them.  ``reasons``: why runs are incomplete.  ``command``: that measured the first of
     them, word by word.  ``stolen``: the largest share of the measured time of a case around which a
-    hypervisor took the CPU, None if that is not known.
+    hypervisor took the CPU, None if that is not known.  ``instructions_per_s``: what its timers
+    take for a second, None of a system whose numbers are times.
     """
 
     label: str
@@ -56,6 +57,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     reasons: list[str] = []
     command: list[str] = []
     stolen: float | None = None
+    instructions_per_s: int | None = None
 
 
 class Holds(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,17 +13,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import structs
 
 from rtstone.documents.run import Batches, Result
-from rtstone.results.interval import confidence_interval, independent, lasting
+from rtstone.results.interval import (
+    confidence_interval,
+    effective_number,
+    independent,
+    lasting,
+    samples_lacking,
+)
 from rtstone.results.omitted import assumed, interval, whole
-from rtstone.results.pool import pooled
+from rtstone.results.pool import pooled, section_s
 from rtstone.summary import PERCENTILES, WHOLE, is_supported
+from rtstone.units import count, seconds
 
 if TYPE_CHECKING:
     import numpy as np
 
     Samples = np.ndarray[tuple[int], np.dtype[Any]]
 
+TOO_FEW = "too few independent samples for an interval"
+
 _BATCHES = 32  # as the agent's recorder makes of a series that it knows the order of
+_CORRELATED = 0.5  # share of the samples that they are worth, below which that is the reason
 
 
 class Estimate(NamedTuple):
@@ -74,6 +84,37 @@ def estimate_whole(
     value = getattr(together, statistic)
     depends = lasting(statistic, counted)
     return Estimate(value, *ends, together.n, assumed(statistic, counted), depends)
+
+
+def too_few(results: Sequence[Result], statistic: str, level: float = 0.95) -> str:
+    """Return that samples are too few for an interval, why so many are, and how many would do.
+
+    ``too few independent samples for an interval: 9 523 are worth about 223, as they are
+    correlated; about 12.0 s would do``.  How many is not said where activations were omitted.
+    """
+    counted = [result for result in results if result.n]
+    n = sum(result.n for result in counted)
+    if statistic not in PERCENTILES or not n:
+        return TOO_FEW
+    text = f"{TOO_FEW}{worth(counted, statistic, level)}"
+    if any(result.missed for result in counted):
+        return text
+    if lacking := samples_lacking(statistic, counted, level):
+        span, times = section_s(counted), (n + lacking) / n
+        needed = f"{count(n + lacking)} samples" if span is None else seconds(span * times)
+        text += f"; about {needed} would do"
+    return text
+
+
+def worth(results: Sequence[Result], statistic: str, level: float = 0.95) -> str:
+    """Return how few independent samples these are worth, to follow a reason; empty if enough."""
+    n = sum(result.n for result in results)
+    if statistic not in PERCENTILES or not n:
+        return ""
+    number = effective_number(statistic, PERCENTILES[statistic] / WHOLE, results, level)
+    if number is None or number >= _CORRELATED * n:
+        return ""
+    return f": {count(n)} are worth about {count(round(number))}, as they are correlated"
 
 
 def estimate_samples(

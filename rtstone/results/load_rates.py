@@ -38,12 +38,18 @@ def lacking(rates: Sequence[Rate] | None, *, may_starve: bool = False) -> str | 
 
 def rate_remedy(results: Iterable[Result]) -> str:
     """Return what to do about results that are incomplete as a load missed its rate, else ""."""
-    short = [r for r in results if r.status == "incomplete" and f" {_SHORT} " in (r.reason or "")]
-    if not short:
+    short = (lighter(r.reason, r.load) for r in results if r.status == "incomplete")
+    how = next(filter(None, short), "")
+    return f"repeat {how}" if how else ""
+
+
+def lighter(reason: str | None, load: str) -> str:
+    """Return how to repeat what is incomplete as its load missed its rate, else ""."""
+    if f" {_SHORT} " not in (reason or ""):
         return ""
-    lighter = STAND_INS.get(short[0].load)
-    load = f", or with --load {lighter}" if lighter else ", or under a lighter load"
-    return f"repeat while the machine does less{load}"
+    stand_in = STAND_INS.get(load)
+    other = f"with --load {stand_in}" if stand_in else "under a lighter load"
+    return f"while the machine does less, or {other}"
 
 
 def load_place(result: Result) -> str:

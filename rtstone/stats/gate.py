@@ -23,7 +23,7 @@ from rtstone.documents.other_names import OTHER_NAMES
 from rtstone.documents.plan import wake_ups
 from rtstone.documents.run import BREAKDOWN, UNREACHED, Result, Run, Slope
 from rtstone.errors import UsageError, unknown
-from rtstone.results.estimates import Estimate, estimate_whole
+from rtstone.results.estimates import TOO_FEW, Estimate, estimate_whole, worth
 from rtstone.results.flags import spoilt, unfit
 from rtstone.results.omitted import Missed, lacking, lacking_most, least, missed, most, whole
 from rtstone.results.pool import percentiles, pooled
@@ -771,7 +771,9 @@ def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:
         why = f"n is too small for {LABELS.get(name, name)}"
         shortage = max(missing, shortage or 0)
     else:
-        why = f"too few independent {'stalls' if check.corrected else 'samples'} for an interval"
+        why = "too few independent stalls for an interval"
+        if not check.corrected:
+            why = f"{TOO_FEW}{worth(results, name)}"
         if shortage is None and check.corrected:
             why = (
                 "what was omitted does not follow from the samples, so that no number of them "

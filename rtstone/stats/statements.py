@@ -22,7 +22,7 @@ from rtstone.documents.comparison import Effect
 from rtstone.documents.plan import NONE
 from rtstone.documents.reproduction import Judgement, Printed, Statement, Then
 from rtstone.documents.run import NO_REASON, Result, Value
-from rtstone.results.estimates import estimate_whole
+from rtstone.results.estimates import estimate_whole, too_few
 from rtstone.results.interval import sample_variance, t_quantile
 from rtstone.results.omitted import whole
 from rtstone.results.pool import pooled
@@ -374,7 +374,7 @@ def _statistic(
     elif show in ESTIMATED:
         estimated = estimate_whole(sampled, show, level)
         if estimated is None:
-            reason = "too few independent samples for an interval"
+            reason = too_few(sampled, show, level)
         else:
             ends = estimated.low, estimated.high
     elif show == "max":

@@ -70,9 +70,19 @@ def test_in_a_narrow_terminal_loads_stand_below_their_case(runs: list[Run]) -> N
     assert [rows[at + 1].split()[0], rows[at + 2].split()[0]] == ["none", "exit"]
 
 
+def test_boards_of_different_rates_are_named() -> None:
+    fast, slow = (
+        lab(name, [result("null", [9.0] * 50)], instructions_per_s=rate)
+        for name, rate in (("a", 62_500_000), ("b", 125_000_000))
+    )
+    text = shown([fast, slow], 200).replace("\n", " ")
+    assert "An instruction stands for 16 ns on a, 8 ns on b of its timers." in text
+
+
 def test_what_the_numbers_are_is_said_between_the_answer_and_the_table(runs: list[Run]) -> None:
     text = shown(runs, 120)
     said = text.index("Counted in instructions of an emulated machine, not in time")
+    assert " An instruction stands for 16 ns of its timers." in " ".join(text.split())
     assert text.startswith("linux-6.1 differs most from freertos-a64 in ")
     assert said < text.index("linux-6.1-rt: 3 runs, seeds 1, 2, 3")
     assert "linux-6.1-rt: 3 runs, seeds 1, 2, 3" in text

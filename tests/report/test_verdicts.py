@@ -10,10 +10,12 @@ from rich.console import Console
 
 from rtstone.documents.case_name import CaseName
 from rtstone.documents.comparison import Comparison, Effect, Row
-from rtstone.report.comparison.answers import advice, repeating
+from rtstone.documents.run import Run
+from rtstone.report.comparison.answers import advice, cause, repeating
 from rtstone.report.comparison.page import comparison_lines
 from rtstone.report.comparison.words import Judged, judged, row_names
 from rtstone.report.parts.console import copied
+from rtstone.results.estimates import TOO_FEW
 from rtstone.stats.comparison.compare import compare
 from rtstone.units import rounded
 from tests.stats.lab import lab, result
@@ -93,7 +95,7 @@ def test_the_answer_stands_first_with_the_largest_effects(slower: Comparison) ->
     assert second.startswith("  - worse  case.0  p")
     assert any(line.startswith("local (A): ") for line in rest[:2])  # after the sentence
     assert "[+" in second
-    assert "hold together with 95% (Bonferroni, 6 effects)" in text.replace("\n", " ")
+    assert "hold together with 95% (Bonferroni, 6 tests)" in text.replace("\n", " ")
     assert "Noise floor from 10 pairs of runs taken in turn." in text.replace("\n", " ")
 
 
@@ -116,6 +118,61 @@ def test_three_columns_are_told_apart() -> None:
     assert "c is slower than a in 2 of 3 effects (null); " in text
     table = text.partition("\nVerdicts\n")[2]
     assert any(line.split()[:4] == ["null", "b", "p50", "+"] for line in table.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("load", "reason", "advice_"),
+    [
+        ("heavy", "load heavy: cpu missed its rate by more than 20%: 29 of 100 ms per second",
+         " while the machine does less, or with --load heavy/reduced."),
+        ("exit", "load exit: exit missed its rate by more than 20%: 1 of 9 rounds per second",
+         " while the machine does less, or under a lighter load."),
+        ("heavy", "interrupted", "."),
+    ],
+)  # fmt: skip
+def test_of_runs_without_a_complete_case_it_says_that_and_what_to_repeat(
+    load: str, reason: str, advice_: str
+) -> None:
+    def of(*columns: str) -> str:
+        timed = []
+        for name in "ab":
+            lost = {"status": "incomplete", "reason": reason} if name in columns else {}
+            results = [
+                result("null", [v] * 50, case=place, unit="ns", load=load, **lost)
+                for place, v in enumerate((9.0, 11.0), 1)
+            ]
+            timed.append(lab(name, results[: 1 if columns else 2], unit="ns"))
+        return shown(compare(timed), 300)
+
+    first, second, *_ = of("a", "b").splitlines()
+    assert first == "Nothing could be compared: no case is complete on both a and b."
+    assert second == f"To compare them, repeat both{advice_}"
+    assert "incomplete on a and incomplete on b" in of("a", "b")
+    assert of("b").splitlines()[1] == f"To compare them, repeat b{advice_}"
+    assert not of().startswith("Nothing")
+
+
+def test_what_another_tool_does_not_count_is_named_with_the_answer() -> None:
+    def imported(name: str, missed: int | None, **evidence: int) -> Run:
+        return lab(
+            name, [result("cyclictest", [9.0] * 50, unit="ns", missed=missed, evidence=evidence,
+                          flags=["imported"] if missed is not None else ["imported", "omission"])],
+            unit="ns", imported="cyclictest 2.4",
+        )  # fmt: skip
+
+    for evidence, number in (({"missed_most": 1200}, "up to 1 200"), ({}, "it is not known how ")):
+        text = shown(compare([imported("a", 0), imported("b", None, **evidence)]), 300)
+        head, _, table = text.partition("\na: ")
+        care = "with care: b: activations that late wake-ups hid are not counted by cyclictest 2.4"
+        assert f"{care}, {number}" in head and table
+        assert "with care: a" not in head
+    assert "hid" not in shown(compare([imported("a", 0), imported("b", 0)]), 300)
+
+
+def test_reasons_of_too_few_samples_are_one_where_they_are_counted() -> None:
+    numbers = [f"{TOO_FEW}: 9 523 are worth about {n}, as they are correlated" for n in (12, 31)]
+    effects = [effect(verdict="inconclusive", reason=why).effect for why in (*numbers, "other")]
+    assert [cause(e) for e in effects] == [TOO_FEW, TOO_FEW, "other"]
 
 
 def test_without_a_floor_it_says_what_to_do() -> None:
@@ -261,7 +318,7 @@ def test_of_runs_too_short_for_a_floor_it_asks_for_longer_ones() -> None:
     text, command = advice(comparison)
     assert command == ""
     assert text.startswith(
-        "More runs as short as these will not decide it, measure for longer (--time): too few "
+        "More runs as short as these will not decide it, measure for longer: too few "
     )
 
 

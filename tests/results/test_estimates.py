@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable, Iterator
 from math import atan, exp, lgamma, log, pi, sqrt
 from statistics import NormalDist
@@ -13,8 +14,16 @@ import pytest
 from msgspec import structs
 
 from rtstone.documents.run import Batches, Result
-from rtstone.results.estimates import batches, estimate, estimate_samples
-from rtstone.results.interval import autocorrelated_variance, t_quantile
+from rtstone.results.estimates import (
+    TOO_FEW,
+    batches,
+    estimate,
+    estimate_samples,
+    too_few,
+    worth,
+)
+from rtstone.results.interval import autocorrelated_variance, samples_lacking, t_quantile
+from rtstone.units import count, seconds
 from tests.agent.test_recorder import LIBRARY, record
 from tests.chance import is_fine
 from tests.stats.lab import result
@@ -244,6 +253,25 @@ def test_the_interval_of_a_drift_holds_where_it_has_been() -> None:
     shuffled = estimate_samples(np.random.default_rng(1).permutation(rising), "mean")
     assert shuffled is not None
     assert shuffled.high - shuffled.low < 300
+
+
+def test_why_samples_are_too_few_and_how_long_a_run_would_do() -> None:
+    """Of 9 523 samples 200 are late, but they come in four bursts."""
+    values = 1000 + np.random.default_rng(1).normal(0, 10, 9523)
+    for start in range(500, 9523, 3000):
+        values[start : start + 50] += 5000
+    bursts = structs.replace(recorded(values), evidence={"section_ns": 9_523_000_000})
+    assert estimate([bursts], "p99") is None
+    text = too_few([bursts], "p99")
+    why = rf"{TOO_FEW}: 9 523 are worth about (\d+), as they are correlated; about (.*) would do"
+    match = re.fullmatch(why, text)
+    assert match and 100 < int(match[1]) < 500, text
+    needed = samples_lacking("p99", [bursts], 0.95)
+    assert needed and match[2] == seconds((9523 + needed) / 1000)
+    whole = structs.replace(bursts, evidence={})
+    assert too_few([whole], "p99").endswith(f"; about {count(9523 + needed)} samples would do")
+    apart = recorded(np.random.default_rng(2).permutation(values))
+    assert estimate([apart], "p99") and worth([apart], "p99") == ""  # the same in any order
 
 
 def test_correlation_that_outlasts_batches_widens_the_interval() -> None:

@@ -9,10 +9,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rtstone.documents.case_key import family
-from rtstone.documents.comparison import Column, Comparison, Verdict
+from rtstone.documents.comparison import Cell, Column, Comparison, Effect, Row, Verdict
 from rtstone.documents.run import LOCAL
 from rtstone.report.comparison.words import INSTRUCTIONS, TIMES, Judged, imported
+from rtstone.results.estimates import TOO_FEW
+from rtstone.results.load_rates import lighter
 from rtstone.stats.comparison.effects import NO_FLOOR
+from rtstone.stats.comparison.main_case import LOST_STATUSES
 from rtstone.units import count, counted, rounded
 
 LARGEST = 10  # effects that the answers name together, but LEAST for each column
@@ -104,6 +107,8 @@ def _balance(effects: Sequence[Judged], other: str) -> str:
 
 def advice(comparison: Comparison) -> tuple[str, str]:
     """Return what to do about what is not settled, and the command for it; both may be empty."""
+    if lost := uncompared(comparison):
+        return _again(comparison, lost), ""
     command = repeating(comparison)
     if INSTRUCTIONS in comparison.units and any(c.seeds for c in comparison.columns):
         effects = (effect for row in comparison.rows for effect in row.effects)
@@ -112,6 +117,34 @@ def advice(comparison: Comparison) -> tuple[str, str]:
     if command:
         return _MEASURE_AND_IMPORT if imported(comparison) else _MEASURE, command
     return _beside_floor(comparison)
+
+
+def uncompared(comparison: Comparison) -> list[tuple[Row, Cell]]:
+    """Return the cells that were lost if none of the effects could be judged for that reason."""
+    rows = [row for row in comparison.rows if row.effects]
+    cells = ((row, cell) for row in rows for cell in row.cells)
+    lost = [(row, cell) for row, cell in cells if cell and cell.status in LOST_STATUSES]
+    judged = any(effect.basis for row in rows for effect in row.effects)
+    return [] if judged or len({id(row) for row, _ in lost}) < len(rows) else lost
+
+
+def _again(comparison: Comparison, lost: Sequence[tuple[Row, Cell]]) -> str:
+    """Return what to measure again, and how."""
+    columns = comparison.columns
+    again = [
+        column.label for place, column in enumerate(columns)
+        if any(cell is row.cells[place] for row, cell in lost)
+    ]  # fmt: skip
+    which = ", ".join(again) if len(again) < len(columns) else "all"
+    which = "both" if len(again) == len(columns) == 2 else which
+    remedy = next(filter(None, (lighter(cell.reason, row.load) for row, cell in lost)), "")
+    return f"To compare them, repeat {which}{f' {remedy}' if remedy else ''}."
+
+
+def cause(effect: Effect) -> str:
+    """Return why an effect has no verdict, without what is so of its samples only."""
+    reason = effect.reason or ""
+    return TOO_FEW if reason.startswith(TOO_FEW) else reason
 
 
 def _beside_floor(comparison: Comparison) -> tuple[str, str]:
@@ -133,7 +166,7 @@ def _beside_floor(comparison: Comparison) -> tuple[str, str]:
         floor = max(effect.floor or 0.0 for effect in beside)
         text = f"More runs of this machine will not decide it: noise floor {rounded(100 * floor)}%"
     elif few := next((e.reason for e in unsettled if (e.reason or "").startswith("too few")), ""):
-        text = f"More runs as short as these will not decide it, measure for longer (--time): {few}"
+        return f"More runs as short as these will not decide it, measure for longer: {few}.", ""
     else:
         return "", ""
     return f"{text}{_disturbed(comparison)}.", ""
@@ -241,7 +274,7 @@ def rules(comparison: Comparison) -> str:
         return f"Verdicts: noise floor {basis.floor}."
     return (
         f"Verdicts: intervals hold together with {1 - basis.level:.0%} ({basis.correction}, "
-        f"{counted(basis.effects, 'effect')}); within {basis.margin:.0%}, or the noise floor up to "
+        f"{counted(basis.effects, 'test')}); within {basis.margin:.0%}, or the noise floor up to "
         f"10%, is no difference. Noise floor {basis.floor}."
     )
 
@@ -249,7 +282,7 @@ def rules(comparison: Comparison) -> str:
 def folded_text(comparison: Comparison) -> str:
     """Return what is not shown without --all."""
     effects = (effect for row in comparison.rows for effect in row.effects)
-    why = Counter(e.reason for e in effects if e.verdict == "inconclusive" and e.reason)
+    why = Counter(cause(e) for e in effects if e.verdict == "inconclusive" and e.reason)
     causes = ", ".join(f"{reason} ({count(n)})" for reason, n in why.most_common(_WHY))
     text = f"{counted(len(comparison.rows), 'row')} in all, shown by --all"
     return f"{text}; inconclusive mostly by: {causes}" if causes else text

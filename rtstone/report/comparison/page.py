@@ -12,7 +12,7 @@ from rich.text import Text
 from rtstone.documents.comparison import Comparison, Verdict
 from rtstone.program import typed
 from rtstone.report.comparison import axes, words
-from rtstone.report.comparison.answers import advice, balances, folded_text, rules
+from rtstone.report.comparison.answers import advice, balances, folded_text, rules, uncompared
 from rtstone.report.comparison.forest import forest
 from rtstone.report.comparison.main_case import Sentences
 from rtstone.report.comparison.words import Judged, Line, share_text
@@ -29,7 +29,7 @@ from rtstone.report.parts.model import (
     System,
 )
 from rtstone.report.parts.model_terminal import block_lines
-from rtstone.units import count, quantity, seconds
+from rtstone.units import NS_PER_S, count, quantity, seconds, trimmed
 
 COUNTED = "Counted in instructions of an emulated machine, not in time"
 MEANING = "the numbers compare with each other, never with a clock"
@@ -66,7 +66,7 @@ def compared(comparison: Comparison) -> Page:
     return Page(
         title=", ".join(column.label for column in comparison.columns),
         kicker="comparison",
-        lead=f"{COUNTED}: {MEANING}." if words.INSTRUCTIONS in comparison.units else "",
+        lead=_lead(comparison),
         alarms=alarms,
         answers=list(_answers(comparison, effects)) if effects else [],
         remarks=remarks,
@@ -78,8 +78,29 @@ def compared(comparison: Comparison) -> Page:
     )  # fmt: skip
 
 
+def _lead(comparison: Comparison) -> str:
+    """Return what numbers that are no times mean, and what they are in time; empty of times."""
+    if words.INSTRUCTIONS not in comparison.units:
+        return ""
+    rates: dict[int, list[str]] = {}  # the columns with each
+    for column in comparison.columns:
+        if column.instructions_per_s:
+            rates.setdefault(column.instructions_per_s, []).append(column.label)
+    each = [
+        trimmed(NS_PER_S / rate, "ns") + (f" on {', '.join(labels)}" if len(rates) > 1 else "")
+        for rate, labels in rates.items()
+    ]
+    taken = f" An instruction stands for {', '.join(each)} of its timers." if each else ""
+    return f"{COUNTED}: {MEANING}.{taken}"
+
+
 def _answers(comparison: Comparison, effects: Sequence[Judged]) -> Iterator[Answer]:
     """Yield what decides between each two systems, then both axes, then all verdicts."""
+    if uncompared(comparison):
+        labels = [column.label for column in comparison.columns]
+        which = f"both {' and '.join(labels)}" if len(labels) == 2 else "two systems"
+        yield Answer(f"Nothing could be compared: no case is complete on {which}.", "info")
+        return
     names = words.row_names(comparison)
     main = Sentences(comparison, names)
     if best := main.best():

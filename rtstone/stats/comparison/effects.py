@@ -12,6 +12,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from rtstone.documents.comparison import Basis, Verdict
+from rtstone.results.estimates import TOO_FEW
 from rtstone.results.interval import sample_variance, t_quantile
 from rtstone.units import counted
 
@@ -23,7 +24,6 @@ EPISODE = 2.0  # a single run may be this many times as far off as any other was
 UNKNOWN = 3.0  # if the noise is unknown, it is assumed to change a median by up to 1 + this
 LOST = 1.0  # a run's start, or a bad moment of it, loses at most so many % of its activations
 NO_FLOOR = "noise floor unknown"  # the reason of single runs
-TOO_FEW = "too few independent samples for an interval"
 _EDGE = 0.01  # share of the margin; a verdict closer to its edge is not worth more samples
 _NEAR = 1.02  # precision of a predicted number of samples
 _MOST_PAIRS = 10_000  # more are not worth naming

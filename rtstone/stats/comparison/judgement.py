@@ -9,7 +9,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from rtstone.documents.comparison import Cell, Effect, Row, Rules
-from rtstone.documents.imported import bucket_ns
+from rtstone.documents.imported import bucket_ns, hiding, missed_most, tool
 from rtstone.documents.run import Run
 from rtstone.errors import UsageError
 from rtstone.stats.comparison.conditions import counted, mixed
@@ -17,7 +17,7 @@ from rtstone.stats.comparison.direction import SMALLER, direction
 from rtstone.stats.comparison.effects import UNKNOWN
 from rtstone.stats.comparison.systems import System, session
 from rtstone.stats.comparison.verdicts import JudgedCase, Runs, Side, judged, spreads
-from rtstone.units import NS_PER_S
+from rtstone.units import NS_PER_S, count
 
 _FEWEST = 2  # runs that show scatter
 
@@ -194,6 +194,9 @@ class Judge:
                 "of one seed each: a difference is real for these seeds, and another seed is "
                 "another sample; name runs of several seeds (+seed=2, +seed=3) for the system"
             )
+        for system in self._systems:
+            if hid := _hidden(system):
+                yield f"{system.label}: {hid}"
         if self._session or counted(self._systems[0].first):
             return
         runs = self._systems[0].runs
@@ -212,6 +215,22 @@ class Judge:
                     f"{names[0]} and {names[1]} were run further apart in time than the runs of "
                     f"{origin}, which may scatter less for that reason"
                 )
+
+
+def _hidden(system: System) -> str:
+    """Return what another tool does not say of late wake-ups, empty of all others."""
+    lacking = hiding(result for run in system.runs for result in run.results)
+    if not lacking:
+        return ""
+    mosts = [most for result in lacking if (most := missed_most(result)) is not None]
+    number = "it is not known how many"
+    if len(mosts) == len(lacking):
+        number = f"up to {count(sum(mosts))}"
+    names = " and ".join(dict.fromkeys(tool(run) or "" for run in system.runs))
+    return (
+        f"activations that late wake-ups hid are not counted by {names}, {number}: its percentiles "
+        "are those of the others"
+    )
 
 
 def side(system: System, runs: Runs, label: str, why: str | None = None) -> Side:

@@ -35,7 +35,7 @@ _NEAREST = ("tail", "median", "maximum")  # of a single case, the same if nothin
 _DIFFERENT: tuple[Verdict, ...] = ("better", "worse")
 _SIGN: Mapping[Verdict, int] = {"better": 1, "worse": -1}
 _SEVERAL = 3  # systems of which the best two are looked for
-_LOST = ("failed", "incomplete")
+LOST_STATUSES = ("failed", "incomplete")
 
 _State = Literal["measured", "lost", "both", "absent"]  # both: measured in some runs only
 
@@ -116,7 +116,7 @@ def _state(content: Content, column: int) -> _State:
     """Return what became of a case of a column; one that was not begun is not lost."""
     runs = content.columns[column]
     measured = any(usable(runs))
-    lost = any(r.status in _LOST and not r.not_begun for own in runs for r in own)
+    lost = any(r.status in LOST_STATUSES and not r.not_begun for own in runs for r in own)
     if measured:
         return "both" if lost else "measured"
     return "lost" if lost else "absent"

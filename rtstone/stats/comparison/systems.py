@@ -55,6 +55,7 @@ class System(NamedTuple):
             for run in self.runs
             if run.status != "complete"
         ]
+        rate = self.first.target.detail.get("instructions_per_s")
         return Column(
             label=self.label,
             target=self.first.target.name,
@@ -69,6 +70,7 @@ class System(NamedTuple):
                 (share for run in self.runs for r in run.results if (share := share_with_steal(r))),
                 default=None,
             ),
+            instructions_per_s=rate if isinstance(rate, int) else None,
         )
 
 

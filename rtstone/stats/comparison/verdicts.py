@@ -18,6 +18,7 @@ from msgspec import structs
 
 from rtstone.documents.comparison import Effect, Pair, Part, Rules, Tally, Verdict
 from rtstone.documents.run import Result
+from rtstone.results.estimates import TOO_FEW, too_few
 from rtstone.results.interval import sample_variance
 from rtstone.results.omitted import Missed, has_room, missed, whole
 from rtstone.results.pool import pooled
@@ -86,6 +87,11 @@ class JudgedCase(NamedTuple):
     noise: Runs  # further runs, which only show how runs scatter
     against: str | None = None  # column it is compared with, if not the first
     row_of: Mapping[int, int] = MappingProxyType({})
+
+    @property
+    def why(self) -> str:
+        """Why it cannot be judged; empty if it can."""
+        return " and ".join(filter(None, (self.first.why, self.other.why)))
 
     def by_row(self, results: Sequence[Result]) -> list[Sequence[Result]]:
         """Return results in groups, those of each row together."""
@@ -166,7 +172,20 @@ def _as_effect(e: _Effect, alpha: float) -> Effect:
     )  # fmt: skip
     if e.sides is None:
         return effect
-    return _with_verdict(effect, e.sides, alpha, e.better, e.samples)
+    effect = _with_verdict(effect, e.sides, alpha, e.better, e.samples)
+    if effect.reason != TOO_FEW or e.part == "missed":
+        return effect
+    return structs.replace(effect, reason=_why_too_few(e, 1 - alpha))
+
+
+def _why_too_few(e: _Effect, level: float) -> str:
+    """Return why the samples are too few, of the side with fewer that has no interval."""
+    sides = [[r for own in side.runs for r in own] for side in (e.case.first, e.case.other)]
+    lacking = [
+        results for side in sides for results in e.case.by_row(side)
+        if _ends(e.statistic, results, level) is None
+    ] or sides  # fmt: skip
+    return too_few(min(lacking, key=lambda own: sum(r.n for r in own)), e.statistic, level)
 
 
 def _enveloped(effects: Sequence[_Effect]) -> list[_Effect]:
@@ -243,7 +262,7 @@ def _effects(case: JudgedCase) -> list[_Effect]:
     several rows say nothing of the worst of them.
     """
     name = case.figure
-    if why := case.first.why or case.other.why:
+    if why := case.why:
         return [_Effect(case, "median", VALUE if name else MEDIAN, None, 0, why)]
     if name is not None:
 
@@ -375,7 +394,7 @@ def _spread(case: JudgedCase) -> _Effect:
     It is judged wherever the tail is, but not from a spread that the clock does not show: where
     that is so on one side the difference takes the place of the ratio, on both nothing is known.
     """
-    if why := case.first.why or case.other.why:
+    if why := case.why:
         return _Effect(case, "spread", TAILS[-1], None, 0, why)
     tail = _part(case, "tail", TAILS)
     statistic = tail.statistic
