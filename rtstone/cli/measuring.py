@@ -82,13 +82,20 @@ def await_others(
         held.enter_context(undisturbed(targets, interrupt, say))
 
 
-def status_of(interrupt: Interrupt, finished: Finished, target: str = "") -> int:
+def status_of(
+    interrupt: Interrupt, finished: Finished, target: str = "", *, answered: bool = False
+) -> int:
     """Print why a run has ended early, if it has, and return the exit code.
 
-    ``target``: which of several.
+    ``target``: which of several.  ``answered``: its answer is on stdout, and so is why it lacks
+    results; where only stderr is a terminal it is said there all the same.
     """
     run, directory, error = finished
-    status = report_error(error, target)
+    seen = answered and (sys.stdout.isatty() or not sys.stderr.isatty())
+    if seen and isinstance(error, Inconclusive) and (run.reason or _nothing_in(run)):
+        status = error.exit_code
+    else:
+        status = report_error(error, target)
     if isinstance(error, Interrupted) and directory.finished:
         say(f"rtstone run --resume {run_name(directory.path, run.name)} goes on with it")
     as_requested = error is None and run.until_stopped

@@ -203,7 +203,7 @@ def _measure(each: list[Options], interrupt: Interrupt) -> tuple[int, list[RunDi
                 every = [*summary(evaluated, out.width, out.encoding), *after]
                 parts = every if lines_of(out, every) <= room else parts
             out.print(*parts, sep="\n")
-    status = status_of(interrupt, finished)
+    status = status_of(interrupt, finished, answered=not options.json)
     if wrong := [clause for seen in sections for clause in defects(seen)]:
         say(f"{'; '.join(wrong)}: a defect of rtstone, please report it")
         status = status or Inconclusive.exit_code

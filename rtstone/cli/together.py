@@ -121,7 +121,7 @@ def _show(options: Options, ended: Sequence[Ended], interrupt: Interrupt) -> int
                 name = document.session
                 print(typed(f"side by side: rtstone compare {name}; a page: rtstone report {name}"))
     return max(
-        status_of(interrupt, member.finished, member.spec)
+        status_of(interrupt, member.finished, member.spec, answered=not options.json)
         if member.finished
         else report_error(member.error, member.spec)
         for member in ended

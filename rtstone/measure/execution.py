@@ -13,6 +13,7 @@ from rtstone.interrupt import Interrupt
 from rtstone.measure.agent_session import AgentSession, script
 from rtstone.measure.listener import GuardedListener, Listener
 from rtstone.results.assembly import Assembly
+from rtstone.results.invalid import first_reason, invalid
 from rtstone.results.load_rates import rate_remedy
 from rtstone.store.rundir import RunDirectory
 from rtstone.targets.base import Options, Target
@@ -113,14 +114,13 @@ def _with_results_kept(lost: StoreError, plan: Plan, assembly: Assembly) -> Stor
 
 
 def _inconclusive(run: Run) -> Inconclusive | None:
-    bad = [result for result in run.results if result.status in {"failed", "incomplete"}]
+    bad = invalid(run.results)
     if not bad:
         return Inconclusive(str(run.reason)) if run.status == "incomplete" else None
-    first = f"{bad[0].bench}: {bad[0].reason or bad[0].status}"
     statuses = {result.status for result in bad}
     be = "is" if len(bad) == 1 else "are"
     state = f"{be} incomplete" if statuses == {"incomplete"} else f"failed or {be} incomplete"
     state = "failed" if statuses == {"failed"} else state
-    which = "" if len(bad) == 1 else "the first is "
     advice = f"; {remedy}" if (remedy := rate_remedy(bad)) else ""
-    return Inconclusive(f"{len(bad)} of {len(run.results)} results {state}, {which}{first}{advice}")
+    first = first_reason(run.results)
+    return Inconclusive(f"{len(bad)} of {len(run.results)} results {state}, {first}{advice}")

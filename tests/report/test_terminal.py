@@ -220,11 +220,12 @@ def test_a_load_that_missed_its_rate_comes_with_what_to_do() -> None:
     run = msgspec.structs.replace(
         run_of(PERIODIC, short), status="incomplete", reason="1 of 2 results is incomplete"
     )
-    line = list(verdict(run, answer(evaluate_run(run))))[1].plain
-    assert line == (
-        "INCOMPLETE: 1 of 2 results is incomplete; repeat while the machine does less, or with "
-        "--load heavy/reduced"
-    )
+    own = answer(evaluate_run(run))
+    advice = "; repeat while the machine does less, or with --load heavy/reduced"
+    said = "INCOMPLETE: 1 of 2 results is incomplete"
+    assert list(verdict(run, own))[1].plain == f"{said}, {short.bench}: {why}{advice}"
+    decided = own._replace(verdict=f"No verdict: dk.periodic, under load heavy, incomplete: {why}.")
+    assert list(verdict(run, decided))[1].plain == f"{said}{advice}"  # once is enough
     lost = msgspec.structs.replace(short, reason="wire: record 8 damaged")
     other = msgspec.structs.replace(run, results=[PERIODIC, lost])
     assert "repeat" not in list(verdict(other, answer(evaluate_run(other))))[1].plain

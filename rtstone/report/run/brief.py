@@ -19,6 +19,7 @@ from rtstone.report.parts.words import lacking_rights, measured, observed, reach
 from rtstone.report.run.answer import Answer, answer, grants
 from rtstone.report.run.attribution import findings, matrix
 from rtstone.report.run.findings import Subject, subjects_of
+from rtstone.results.invalid import first_reason, invalid
 from rtstone.results.load_rates import rate_remedy
 from rtstone.stats.evaluate import RunEvaluation
 from rtstone.summary import COLUMNS
@@ -42,6 +43,9 @@ def verdict(run: Run, answer: Answer) -> Iterator[Text]:
         yield Text(str(run.reason).capitalize(), style="bold yellow")
     elif run.status != "complete":
         line = Text(f"INCOMPLETE: {run.reason}", style="bold red")
+        lost = invalid(run.results)
+        if lost and (lost[0].reason or "").rstrip(".") not in answer.verdict:
+            line.append(f", {first_reason(lost)}", style="not bold")
         if advice := rate_remedy(run.results):
             line.append(f"; {advice}", style="not bold")
         yield line
