@@ -51,7 +51,7 @@ MARKER = re.compile(r"rtstone (\d+) (\d+) (\d+)")
 DEPTH = 12  # functions of a stack that are named
 _END = 1 << 64  # of the addresses
 _LOST = re.compile(r"(?:dropped events|commit overrun): (\d+)")
-_TRACE = "rtstone run … --trace worst"
+_TRACE = "measure again with --trace worst, as root on Linux"
 
 # What the part that took longest did, for the sentence; {by} and {time} are filled in.
 _SENTENCES = {
@@ -152,10 +152,10 @@ def from_trace(directory: Path, run: Run, result: Result, index: int) -> Explana
     """
     snapshots = _Snapshots(directory, result)
     if not any(TRACED in other.flags for other in run.results):
-        raise UsageError(f"nothing was traced in run {run.run_id}; {_TRACE} does, on a Linux")
+        raise UsageError(f"nothing was traced in run {run.run_id}; {_TRACE}")
     where = f"of {result.bench}, in run {run.run_id}"
     if not snapshots.indexes:
-        raise UsageError(f"nothing was traced {where}; {_TRACE} does, on a Linux")
+        raise UsageError(f"nothing was traced {where}; {_TRACE}")
     if index not in snapshots.indexes:
         samples = ", ".join(map(str, snapshots.indexes))
         raise UsageError(

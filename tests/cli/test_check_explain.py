@@ -106,7 +106,7 @@ def test_a_run_without_a_trace_says_how_to_get_one(cli: Cli, tmp_path: Path) -> 
     done = cli("check", measured["run_id"], "--budget", path, "--explain")
     (why,) = [line for line in done.out.splitlines() if line.startswith("not explained")]
     assert f"nothing was traced in run {measured['run_id']}" in why
-    assert "rtstone run … --trace worst" in why
+    assert "measure again with --trace worst" in why
     assert done.status == 1
 
 

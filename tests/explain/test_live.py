@@ -107,7 +107,7 @@ def test_only_samples_with_a_snapshot_are_explained(
     with pytest.raises(UsageError, match=r"no snapshot was kept of sample 7 .* those of 103"):
         from_trace(TRACED, run, result, 7)
     none = changed(tmp_path / "r", lambda body: None if body["t"] == "snapshot" else body)
-    with pytest.raises(UsageError, match=r"nothing was traced .* --trace worst"):
+    with pytest.raises(UsageError, match=r"nothing was traced .*; measure again with --trace"):
         from_trace(none, run, result, INDEX)
     with pytest.raises(UsageError, match="nothing was traced"):
         from_trace(TRACED, run, structs.replace(result, series="other"), INDEX)

@@ -133,7 +133,7 @@ def test_three_columns_are_told_apart() -> None:
 def test_of_runs_without_a_complete_case_it_says_that_and_what_to_repeat(
     load: str, reason: str, advice_: str
 ) -> None:
-    def of(*columns: str) -> str:
+    def text(*columns: str) -> str:
         timed = []
         for name in "ab":
             lost = {"status": "incomplete", "reason": reason} if name in columns else {}
@@ -144,12 +144,12 @@ def test_of_runs_without_a_complete_case_it_says_that_and_what_to_repeat(
             timed.append(lab(name, results[: 1 if columns else 2], unit="ns"))
         return shown(compare(timed), 300)
 
-    first, second, *_ = of("a", "b").splitlines()
+    first, second, *_ = text("a", "b").splitlines()
     assert first == "Nothing could be compared: no case is complete on both a and b."
     assert second == f"To compare them, repeat both{advice_}"
-    assert "incomplete on a and incomplete on b" in of("a", "b")
-    assert of("b").splitlines()[1] == f"To compare them, repeat b{advice_}"
-    assert not of().startswith("Nothing")
+    assert "incomplete on a and incomplete on b" in text("a", "b")
+    assert text("b").splitlines()[1] == f"To compare them, repeat b{advice_}"
+    assert not text().startswith("Nothing")
 
 
 def test_what_another_tool_does_not_count_is_named_with_the_answer() -> None:

@@ -78,6 +78,7 @@ def balances(comparison: Comparison, effects: Sequence[Judged]) -> list[Balance]
 def _balance(effects: Sequence[Judged], other: str) -> str:
     """Return how a column compares with another: ``is slower than A in 25 of 27 effects``."""
     total = counted(len(effects), "effect")
+    scope = "any of " if len(effects) > 1 else ""
     timed = all(entry.row.unit in TIMES and entry.effect.part != "missed" for entry in effects)
     words = {"worse": "slower" if timed else "worse", "better": "faster" if timed else "better"}
     number = Counter(entry.effect.verdict for entry in effects)
@@ -94,14 +95,14 @@ def _balance(effects: Sequence[Judged], other: str) -> str:
         elif side:
             text += f" and {word} in {len(side)} ({named})"
     if not text and number["no difference"] == len(effects):
-        return f"shows no difference from {other} in any of {total}"
+        return f"shows no difference from {other} in {scope}{total}"
     if excluded := [e.effect.within for e in effects if e.effect.within is not None]:
         above = f"no difference above {100 * max(excluded):.2g}%"
         if not text and len(excluded) + number["no difference"] == len(effects):
-            return f"shows {above} from {other} in any of {total}"
+            return f"shows {above} from {other} in {scope}{total}"
         rest += f" ({len(excluded)} of them {above})"  # of the inconclusive, which are named last
     if not text:
-        return f"shows no certain difference from {other} in any of {total}: {rest}"
+        return f"shows no certain difference from {other} in {scope}{total}: {rest}"
     return f"{text}; {rest}" if rest else text
 
 

@@ -91,7 +91,8 @@ def sentence(pair: Pair) -> str:
     speed = _axis(speeds, SPEED, pair.over[0], f" than {pair.other}", f" of {cases}")
     if not speed:
         same = all(effect.verdict == "no difference" for effect in speeds)
-        speed = f"not certainly faster or slower than {pair.other} in any of {cases}"
+        scope = "any of " if len(pair.points) > 1 else ""
+        speed = f"not certainly faster or slower than {pair.other} in {scope}{cases}"
         speed = f"as fast as {pair.other} in {cases}" if same else speed
     determinism = _axis(spreads, DETERMINISM, pair.over[1])
     if not determinism:

@@ -51,7 +51,7 @@ class System(NamedTuple):
     def column(self) -> Column:
         """Return the system's column of the document."""
         reasons = [
-            f"{run.run_id}: {run.reason or NO_REASON}"
+            f"{f'{run.run_id}: ' if len(self.runs) > 1 else ''}{run.reason or NO_REASON}"
             for run in self.runs
             if run.status != "complete"
         ]
