@@ -72,6 +72,16 @@ def extent(plan: Plan) -> Extent | None:
     return Extent(sum(times.values()) + rest, longest)
 
 
+def expected_s(plan: Plan) -> float | None:
+    """Return about how long a run takes in s, None if nobody knows.
+
+    That is what the last such run took where that was longer, as on a busy machine.
+    """
+    length, took_s = extent(plan), Past().took_s(plan)
+    known = [length.seconds if length else None, took_s]
+    return max((time for time in known if time is not None), default=None)
+
+
 def _measuring_s(plan: Plan, case: Case) -> float:
     if plan.until is not None:
         return plan.until.time_s  # at most

@@ -17,7 +17,7 @@ from rtstone.documents.plan import Plan
 from rtstone.documents.run import Run, Turn
 from rtstone.errors import Inconclusive, RtstoneError, UsageError
 from rtstone.interrupt import Interrupt
-from rtstone.measure.extent import extent
+from rtstone.measure.extent import expected_s
 from rtstone.measure.listener import Listener
 from rtstone.measure.start import execute
 from rtstone.targets import find
@@ -87,7 +87,7 @@ def measure_pairs(
     """
     runs: list[Run] = []
     invalid: RtstoneError | None = None
-    expected = [each.seconds for side in sides if (each := extent(side.plan))]
+    expected = [each for side in sides if (each := expected_s(side.plan)) is not None]
     average = sum(expected) / 2 if len(expected) == 2 else None
     begin = time.monotonic()
     turns = order(session, pairs)

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import Target
-from rtstone.measure.extent import announcement, roughly
+from rtstone.measure.extent import announcement, expected_s, extent, roughly
 from rtstone.store.durations import Past
 from rtstone.store.index import entries
 from rtstone.units import NS_PER_S
@@ -54,6 +54,18 @@ def test_where_the_last_such_run_took_longer_that_is_said(
     monkeypatch.setattr(Past, "took_s", lambda _, plan: took_s)
     done = cli("run", "null", "--time", "30")
     assert done.err.splitlines()[0] == f"1 case, about 31 s{text}"
+
+
+@pytest.mark.parametrize(("took_s", "expected"), [(None, None), (0.1, None), (500.0, 500.0)])
+def test_pairs_are_expected_to_take_what_the_last_such_run_took(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch, took_s: float | None, expected: float | None
+) -> None:
+    monkeypatch.setattr(Past, "took_s", lambda _, plan: took_s)
+    length = extent(plan)
+    assert length
+    assert expected_s(plan) == (expected or length.seconds)
+    board = Target(name="qemu:board", detail={"instructions_per_s": 62_500_000})
+    assert expected_s(structs.replace(plan, target=board)) == took_s
 
 
 def test_what_has_a_time_of_its_own_is_not_timed(cli: Cli) -> None:
