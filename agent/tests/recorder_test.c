@@ -491,7 +491,7 @@ static void test_percentiles_are_known_while_it_records(void)
     start(0);
     for (uint64_t i = 0; r.running; i++) {
         rts_rec_add(&r, 100 + i * 619 % 1000, i); /* each value equally often */
-        if (i < 2000 || (i > 4000 && i % 12345)) /* first at any place of a chunk */
+        if (i < 2000 || (i > 4000 && i % 12345))  /* first at any place of a chunk */
             continue;
         CHECK_EQ(rts_rec_so_far(&r).n, i + 1);
         for (unsigned share = 100; share < 1000; share += 200) {
