@@ -78,8 +78,8 @@ def expected_s(plan: Plan) -> float | None:
     That is what the last such run took where that was longer, as on a busy machine.
     """
     length, took_s = extent(plan), Past().took_s(plan)
-    known = [length.seconds if length else None, took_s]
-    return max((time for time in known if time is not None), default=None)
+    times = [length.seconds if length else None, took_s]
+    return max((time for time in times if time is not None), default=None)
 
 
 def _measuring_s(plan: Plan, case: Case) -> float:

@@ -23,7 +23,7 @@ from msgspec import structs
 from rtstone.documents.explanation import CAUSES, Cause, Kind
 from rtstone.documents.run import Result, Run
 from rtstone.errors import Inconclusive, UsageError
-from rtstone.explain import live
+from rtstone.explain import live, timeline
 from rtstone.explain.live import explanations, from_trace, surroundings, traced
 from rtstone.explain.timeline import Around, Part, Sampled
 from rtstone.report.explanation import labels
@@ -214,7 +214,7 @@ def test_what_follows_from_steal_is_left_out_where_an_account_shows_it(
     sentence = from_trace(TRACED, virtual, whole, INDEX).sentence
     follows = ": no more than by chance, so nothing shows that it delayed them"
     assert sentence.startswith(LATE) and sentence.endswith(f"{seen}{follows}")
-    ours = live.parts
+    ours = timeline.parts
 
     def parts(*arguments: Any, **members: Any) -> list[Part]:
         return [part._replace(cause="hypervisor") for part in ours(*arguments, **members)]

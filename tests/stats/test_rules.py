@@ -7,11 +7,14 @@ from functools import partial
 from math import expm1, log, log1p, sqrt
 from pathlib import Path
 
+import numpy as np
 import pytest
+from msgspec import structs
 
 from rtstone.documents.comparison import Effect
 from rtstone.documents.run import Result
 from rtstone.results import omitted
+from rtstone.results.estimates import batches
 from rtstone.stats.comparison import effects, scatter, verdicts
 from rtstone.stats.comparison.effects import Judged, Noise, Sides, judge, margin
 from rtstone.stats.comparison.verdicts import JudgedCase, Side, judged
@@ -105,6 +108,40 @@ def test_without_a_noise_floor_medians_beyond_a_ratio_of_four_are_different() ->
         assert judge(down, 0.05, -1).verdict == verdict.replace("worse", "better")
     losses = Sides([0.0], [40.0], False, losses=True, tail=True, within=lambda _: (30.0, 50.0))
     assert judge(losses, 0.05, -1).reason == "noise floor unknown"
+
+
+# ---- correlated samples -------------------------------------------------------------------------
+
+
+def test_of_samples_in_bursts_the_reason_says_what_they_are_worth() -> None:
+    """Of 9 523 samples 200 are late, in four bursts: their p99 has no interval, the median has."""
+
+    def side_of(seed: int, middle: float) -> Side:
+        values = np.random.default_rng(seed).integers(0, 100, 9523) + middle
+        for start in range(500, 9523, 3000):
+            values[start : start + 50] += 5000
+        points, counts = np.unique(values, return_counts=True)
+        histogram = list(zip(points.tolist(), counts.tolist(), strict=True))
+        numbers = {"n": 9523, "p50": middle + 50, "p99": middle + 5000, "max": middle + 5099}
+        own = structs.replace(
+            result("x", numbers), histogram=histogram, batches=batches(values),
+            evidence={"section_ns": 9_523_000_000},
+        )  # fmt: skip
+        return Side([[own]], 1.0, False, False)
+
+    case = JudgedCase(0, "b", None, -1, side_of(1, 1000.0), side_of(2, 9000.0), False, [])
+    effects_ = {effect.part: effect for effect in judged([case])[0][0]}
+    assert effects_["median"].verdict == "worse"
+    reason = effects_["tail"].reason or ""
+    assert re.fullmatch(
+        "too few independent samples for an interval: 9 523 are worth about \\d+, as they are "
+        "correlated; about [\\d.]+ s would do", reason,
+    ), reason  # fmt: skip
+    apart = case._replace(
+        first=Side([[structs.replace(case.first.runs[0][0], batches=None)]], 1.0, False, False),
+        other=Side([[structs.replace(case.other.runs[0][0], batches=None)]], 1.0, False, False),
+    )
+    assert "correlated" not in str(judged([apart])[0][0])
 
 
 # ---- shorter runs -------------------------------------------------------------------------------
