@@ -29,10 +29,11 @@ def command(url: str, names: tuple[str, ...], json: bool) -> int:
 
     server = destination(url)
     assert server is not None
-    for path in chosen(names):
+    paths = chosen(names)
+    for path in paths:
         queue(server, path)
     with working("pushing runs"):
-        delivery = deliver_queued(server, PATIENCE_S)
+        delivery = deliver_queued(server, PATIENCE_S, paths)
     if json:
         from rtstone.cli.output import print_document
 

@@ -49,18 +49,18 @@ def push_after(server: Address | None, paths: Sequence[Path]) -> None:
 
         for path in paths:
             queue(server, path)
-        report(deliver_queued(server, PATIENCE_S))
+        report(deliver_queued(server, PATIENCE_S, paths))
     except RtstoneError as error:
         say(f"rtstone: not pushed: {error}")
 
 
-def deliver_queued(server: Address, patience_s: float) -> Delivered:
-    """Push the runs that are queued for a server.  Raises UsageError."""
+def deliver_queued(server: Address, patience_s: float, runs: Sequence[Path] = ()) -> Delivered:
+    """Push the runs that are queued for a server, with these among them.  Raises UsageError."""
     from rtstone.server.client.http import Server
     from rtstone.server.client.outbox import deliver
 
     with Server(server, patience_s=patience_s) as connection:
-        return deliver(connection)
+        return deliver(connection, runs)
 
 
 def report(delivery: Delivered) -> None:

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -17,9 +18,10 @@ import sqlalchemy as sql
 
 from rtstone.folders import results
 from rtstone.server.access import new_token
+from rtstone.server.client import push as client
 from rtstone.server.client.address import Address, address
 from rtstone.server.client.http import Server
-from rtstone.server.client.outbox import queue
+from rtstone.server.client.outbox import Delivered, deliver, queue, queued
 from rtstone.server.client.push import pack, push
 from rtstone.server.database import Database
 from rtstone.server.projects import ARRIVING, MAIN, Places
@@ -87,6 +89,59 @@ def test_a_run_that_is_removed_before_it_is_sent_is_no_success(
     assert (done.status, stored_runs(served.places)) == (3, ["r-2"])
     assert f"not pushed: r-1: removed before it was sent, {gone}" in done.err
     assert "nothing is queued" in cli("push", served.url).err
+
+
+def test_a_run_that_another_push_has_sent_meanwhile_is_reported_by_both(
+    served: Served, template: Template, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the one that sent it as pushed, by the one that was to send it as there already."""
+    own(template, "r-1")
+    others: list[Delivered] = []
+
+    def queued_and_sent(to: Address, run: Path) -> None:
+        queue(to, run)
+        with Server(to) as server:
+            others.append(deliver(server))
+
+    monkeypatch.setattr("rtstone.server.client.outbox.queue", queued_and_sent)
+    done = cli("push", served.url, "r-1")
+    other = others[0]
+    assert [(push.run_id, push.fresh) for push in other.pushed] == [("r-1", True)]
+    assert (done.status, done.err) == (0, f"there already: {served.url}/p/main/runs/r-1\n")
+    monkeypatch.setattr("rtstone.server.client.outbox.queue", queue)
+    to = address(served.url)
+    with Server(to._replace(port=free_port()), patience_s=0.0) as nowhere:
+        delivery = deliver(nowhere, [own(template, "r-2")])
+    (note,) = queued(nowhere.address)
+    assert (delivery.left, Path(note.run).name) == (1, "r-2")
+
+
+def test_two_pushes_that_send_one_queue_at_once_report_each_run_once_as_pushed(
+    served: Served, template: Template, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two that send the same run at once, the one whose bytes the server took has pushed it."""
+    to = address(served.url)
+    for name in ("r-1", "r-2"):
+        queue(to, own(template, name))
+    inner: list[Delivered] = []
+    send_rest = client._send_rest
+
+    def late(*arguments: Any) -> tuple[str | None, bool]:
+        if not inner:
+            monkeypatch.setattr(client, "_send_rest", send_rest)
+            with Server(to) as server:
+                inner.append(deliver(server))
+        return send_rest(*arguments)
+
+    monkeypatch.setattr(client, "_send_rest", late)
+    with Server(to) as server:
+        outer = deliver(server)
+    assert [(push.run_id, push.fresh) for push in inner[0].pushed] == [
+        ("r-1", True),
+        ("r-2", True),
+    ]
+    assert [(push.run_id, push.fresh) for push in outer.pushed] == [("r-1", False)]
+    assert (outer.refused, outer.left, queued(to)) == ([], 0, [])
 
 
 def test_a_measured_run_is_pushed_when_it_has_ended(served: Served, cli: Cli) -> None:

@@ -6,6 +6,7 @@ outbox/ID.json    where to, which run; ID is a hash of both
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import time
@@ -70,13 +71,22 @@ def queued(to: Address) -> list[Note]:
     return sorted(own, key=lambda note: (note.queued, note.run))
 
 
-def deliver(server: Server) -> Delivered:
-    """Push the queued runs for a server, until it does not answer."""
+def deliver(server: Server, runs: Sequence[Path] = ()) -> Delivered:
+    """Push the queued runs for a server, until it does not answer.
+
+    ``runs``: those that were queued for this delivery, of each of which the outcome is returned,
+    also if another process has taken it from the queue.  Raises StoreError.
+    """
     pushed: list[Pushed] = []
     refused: list[str] = []
+    own = [str(run.absolute()) for run in runs]
     notes = queued(server.address)
+    listed = {note.run for note in notes}
+    notes += [Note(server.address.url, run, time()) for run in own if run not in listed]
     for number, note in enumerate(notes):
         path = Path(note.run)
+        if note.run not in own and not _is_queued(note):
+            continue  # another process has sent it
         try:
             if holds_run(path):
                 pushed.append(push(server, path))
@@ -84,15 +94,27 @@ def deliver(server: Server) -> Delivered:
                 refused.append(f"{path.name}: removed before it was sent, {path}")
         except Refused as error:
             if not is_final(error):
-                return Delivered(pushed, refused, len(notes) - number, error)
+                return Delivered(pushed, refused, _left(server, notes[number:], own), error)
             refused.append(f"{path.name}: {error}")
         except Unreachable as error:
-            return Delivered(pushed, refused, len(notes) - number, error)
+            return Delivered(pushed, refused, _left(server, notes[number:], own), error)
         except UsageError as error:
             refused.append(str(error))
         with suppress(OSError):
             (_folder() / _name(note)).unlink()
     return Delivered(pushed, refused, 0, None)
+
+
+def _left(server: Server, notes: Sequence[Note], own: Sequence[str]) -> int:
+    """Return how many of these runs are in the queue; back there go those that are ``own``."""
+    for note in notes:
+        if note.run in own:
+            queue(server.address, Path(note.run))
+    return sum(map(_is_queued, notes))
+
+
+def _is_queued(note: Note) -> bool:
+    return (_folder() / _name(note)).exists()
 
 
 def _folder() -> Path:

@@ -25,6 +25,7 @@ PARSING_S = 300.0  # how long the server may take for a run that has come
 _PAUSE_S = 0.2  # after a try that came no further
 _LONGEST_S = 5.0
 _PASSING = {400, 404, 408, 423, 429, 500, 502, 503, 504, 507}  # statuses after which to try again
+_ELSEWHERE = {404, 409, 423}  # of those, where another process sends the run, or has sent it
 
 
 class Packed(NamedTuple):
@@ -86,6 +87,7 @@ def push(server: Server, path: Path) -> Pushed:
     packed = pack(path)
     where, headers = server.address.api("uploads"), {"Content-Type": "application/json"}
     furthest, pause, end = -1, _PAUSE_S, time.monotonic() + server.patience_s
+    sent = False
     with Server(server.address, timeout_s=PARSING_S, patience_s=server.patience_s) as slow:
         while True:
             response = slow.request("POST", where, packed.manifest, headers)
@@ -95,7 +97,7 @@ def push(server: Server, path: Path) -> Pushed:
             ):
                 raise TargetError(f"{server.where} answers what no results server does")
             if answer.state == "stored":
-                return Pushed(path.name, answer.url, furthest >= 0)
+                return Pushed(path.name, answer.url, sent)
             if answer.offset > furthest:  # it begins to wait anew
                 furthest, pause = answer.offset, _PAUSE_S
                 end = time.monotonic() + server.patience_s
@@ -104,23 +106,28 @@ def push(server: Server, path: Path) -> Pushed:
             else:
                 time.sleep(pause)
                 pause = min(2 * pause, _LONGEST_S)
-            if url := _send_rest(slow, packed.blob, answer):
+            url, taken = _send_rest(slow, packed.blob, answer)
+            if url:
                 return Pushed(path.name, url, True)
+            sent |= taken
 
 
-def _send_rest(server: Server, blob: bytes, answer: _Answer) -> str | None:
-    """Send what is left; return the address of the run when it is stored, None to try again."""
+def _send_rest(server: Server, blob: bytes, answer: _Answer) -> tuple[str | None, bool]:
+    """Send what is left; return the address of the run when it is stored, None to try again.
+
+    Also whether the server may have taken any of it: not while it takes the run from another.
+    """
     where = server.address.api("uploads", answer.upload)
     headers = {"Upload-Offset": str(answer.offset), "Content-Type": "application/octet-stream"}
     try:
         response = server.once("PATCH", where, memoryview(blob)[answer.offset :], headers)
     except Unreachable:
-        return None  # the next answer, or its lack, says more
+        return None, True  # the next answer, or its lack, says more
     if response.status == 201:
-        return response.json(_Answer).url
+        return response.json(_Answer).url, True
     elsewhere = response.status == 409 and "upload-offset" in response.headers
     if elsewhere or response.status in _PASSING:
-        return None
+        return None, response.status not in _ELSEWHERE
     raise server.refusal(response)
 
 
