@@ -70,3 +70,12 @@ void rts_step_await(rts_worker *w, uint64_t every, uint64_t at, uint64_t *cycle)
     *cycle = next;
     sleep_until(rts_ns_of(next * every + at));
 }
+
+void rts_step_failed(rts_worker *w, const char *text)
+{
+    char why[RTS_REASON];
+    if (!w->why[0])
+        return;
+    rts_print(why, sizeof why, "%.*s: %s", (int)strcspn(text, ","), text, w->why);
+    memcpy(w->why, why, sizeof why);
+}

@@ -34,6 +34,9 @@ int rts_steps_check(rts_running *l, const char *text, rts_action_find *find, int
  */
 void rts_step_await(rts_worker *w, uint64_t every, uint64_t at, uint64_t *cycle);
 
+/* Puts the step at `text` before the reason for which its worker has failed, if it has. */
+void rts_step_failed(rts_worker *w, const char *text);
+
 /* 4.937 ms is no multiple of a usual period, so that the steps come at all times of it in turn. */
 #define RTS_STEP_PARAMS(S)                                                                         \
     RTS_DURATION(S, every, 4937000, 1000000, RTS_NS_PER_S, "length of a cycle"),                   \

@@ -41,6 +41,12 @@ def test_what_is_no_program_is_refused(agent: LoadAgent, steps: str, reason: str
     assert reason in record["reason"]
 
 
+def test_the_step_that_the_system_refuses_is_in_the_reason(agent: LoadAgent) -> None:
+    record = agent.answer("load actions steps=spin@1us,inotify*3000@20us,spin@30us", "loaded")
+    assert record["status"] == "unsupported"
+    assert record["reason"].startswith("component actions: inotify*3000@20us: inotify (")
+
+
 def test_no_step_is_no_load(agent: LoadAgent) -> None:
     record = agent.answer("load actions", "loaded")
     assert record["status"] == "failed"

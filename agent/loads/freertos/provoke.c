@@ -47,8 +47,8 @@ bool provoke_room(provoke_work *k, size_t size)
 {
     if (xPortGetFreeHeapSize() >= OF_CASES + size)
         return true;
-    rts_worker_unsupported(k->worker, "%s*%u: %u KiB of the heap of %u KiB stay free for cases",
-                           k->action->name, k->n, OF_CASES >> 10, configTOTAL_HEAP_SIZE >> 10);
+    rts_worker_unsupported(k->worker, "%u KiB of the heap of %u KiB stay free for cases",
+                           OF_CASES >> 10, configTOTAL_HEAP_SIZE >> 10);
     return false;
 }
 
@@ -167,18 +167,20 @@ static int prepare_actions(rts_running *l)
 static void run_step(rts_worker *w)
 {
     const actions_params *p = rts_load_params(w->load);
-    const char *rest = p->steps;
+    const char *rest = p->steps, *text = rest;
     char *memory = w->load->state;
     size_t size = 0;
     rts_step s;
     for (unsigned i = 0; i <= w->index; i++) {
         memory += size;
+        text = rest;
         if (!next_step(&rest, &s, &size)) { /* prepare_actions() refuses these */
             rts_worker_failed(w, "no step: '%s'", rest);
             return;
         }
     }
     repeat(new_work(w, memory, s.action, s.n), (uint64_t)p->every, s.at);
+    rts_step_failed(w, text);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */

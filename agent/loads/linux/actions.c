@@ -37,15 +37,18 @@ static int prepare(rts_running *l)
 static void run_step(rts_worker *w)
 {
     const actions_params *p = rts_load_params(w->load);
-    const char *rest = p->steps;
+    const char *rest = p->steps, *text = rest;
     rts_step s = {0};
-    for (unsigned i = 0; i <= w->index; i++)
+    for (unsigned i = 0; i <= w->index; i++) {
+        text = rest;
         if (!rts_step_read(&rest, find, PROVOKE_MOST, &s)) { /* prepare() refuses these */
             rts_worker_failed(w, "no step: '%s'", rest);
             return;
         }
+    }
     const provoke_action *a = s.action;
     provoke_repeat(w, a, s.n ? s.n : a->n, (uint64_t)p->every, s.at);
+    rts_step_failed(w, text);
 }
 
 static const rts_load loads[] = {
