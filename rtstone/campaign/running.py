@@ -22,6 +22,7 @@ from rtstone.store.layout import runs
 
 ATTEMPTS = 3  # of a job, after which it has failed
 RESTS_S = (5.0, 20.0, 60.0, 120.0)  # of a target that failed, once after the other; then it is gone
+GIVEN_UP = "target given up"  # begins the reason of its jobs
 POLL_S = 0.1  # interval in which an interrupt is noticed
 RECLAIM_S = 2.0  # interval of looking for jobs of runners that are gone
 RENEW_S = LEASE_S / 4
@@ -210,7 +211,7 @@ class Runner:
                             until = time.monotonic() + RESTS_S[times]
                             self._trouble[target] = _Trouble(times + 1, until)
                         else:
-                            reason = f"target given up, {times + 1} failures: {reason}"
+                            reason = f"{GIVEN_UP}, {times + 1} failures: {reason}"
                             self._table.give_up(target, reason)
         except StoreError as error:
             self._halt(job, error)

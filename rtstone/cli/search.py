@@ -7,12 +7,13 @@ import sys
 import click
 from msgspec import structs
 
+from rtstone.cli.measuring import report_error
 from rtstone.cli.output import print_document
 from rtstone.cli.parameters import BENCH, JSON, TARGET
 from rtstone.cli.progress import working
 from rtstone.cli.streams import maybe_unread, say
 from rtstone.documents.search import Candidate, SearchResult
-from rtstone.errors import Inconclusive
+from rtstone.errors import Inconclusive, Interrupted
 from rtstone.interrupt import Interrupt
 
 PROGRAMS = 64
@@ -46,7 +47,7 @@ def command(
     measured again: the same command goes on where it was interrupted, and --programs 100 goes on
     after --programs 50.
     At the end the best program loses the steps that it does not need, and its worst sample is
-    explained.
+    explained.  A search that is interrupted prints what it has found until then.
     """
     from rtstone.campaign.search import Search
     from rtstone.report.parts.console import console
@@ -66,15 +67,22 @@ def command(
     with Interrupt() as interrupt:
         search = Search(bench, target, seed, interrupt, show)
         result = search.run(programs, None if hours is None else hours * 3600)
-        if result.least is not None:
-            with working("explaining"):
-                result = structs.replace(result, cause=_cause(result, interrupt))
+        error = search.error
+        if result.least is not None and error is None:
+            try:
+                with working("explaining"):
+                    result = structs.replace(result, cause=_cause(result, interrupt))
+            except Interrupted:
+                error = Interrupted("interrupted")
+                result = structs.replace(result, early=str(error))
     if json:
         print_document(result)
     else:
         with maybe_unread():
             out = console(sys.stdout)
             out.print(*search_lines(result, out.width), sep="\n")
+    if error:
+        return report_error(error)
     if not result.records:
         raise Inconclusive(answer(result))
     if result.defects:

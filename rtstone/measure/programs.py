@@ -85,6 +85,20 @@ def sizes(loads: Mapping[str, Load]) -> list[int]:
     return [size for size in SIZES if size <= most]
 
 
+def refused(program: Program, reason: str) -> str | None:
+    """Return the action for which a program has no result, None if that is not known.
+
+    ``reason``: as of the agent, which puts the step before it (agent/loads/steps.h).
+    """
+    steps = program if _is_alone(program) else [s for s in program if f" {s}: " in reason]
+    return steps[0].action if steps else None
+
+
+def _is_alone(program: Program) -> bool:
+    """Return whether it is an action alone, with as much as is usual for it."""
+    return len(program) == 1 and program[0].n is None
+
+
 class Proposal(NamedTuple):
     """A program to be measured; ``bred``: from others, else drawn at random."""
 
@@ -94,6 +108,9 @@ class Proposal(NamedTuple):
 
 class Breeder:
     """Proposes programs; the same seed and the same measurements give the same ones.
+
+    An action that has never worked and is refused is proposed alone before any other program, and
+    never again if that is refused, too: it may have been too much only beside others.
 
     ``bred``: False draws all of them at random.
     """
@@ -109,10 +126,21 @@ class Breeder:
         self._longest: dict[str, int] = {}  # sections
         self._pioneers: deque[tuple[int, Program]] = deque(maxlen=RECENT)
         self._proposed: set[Program] = set()
+        self._working: set[str] = set()  # actions
+        self._suspects: deque[str] = deque()  # actions that are to be tried alone
+        self._lacking: set[str] = set()  # actions that were refused alone
+        self._withheld: set[str] = set()  # actions that are either
 
-    def propose(self) -> Proposal:
-        """Return a program that was not proposed before."""
+    def propose(self) -> Proposal | None:
+        """Return a program that was not proposed before, None if no action is left."""
         random = self._random
+        while self._suspects:
+            if (action := self._suspects.popleft()) not in self._working:
+                alone = (Step(0, action),)
+                self._proposed.add(alone)
+                return Proposal(alone, bred=True)
+        if not self._available():
+            return None
         for _ in range(TRIES):
             bred = self._bred and bool(self._best) and random.random() >= RANDOM
             program = self._child() if bred else self._drawn()
@@ -132,11 +160,29 @@ class Breeder:
 
     def learn(self, program: Program, longest: float, gained: int = 0) -> None:
         """Note what a program did: the larger, the better; ``gained``: as of its news."""
+        for step in program:
+            self._working.add(step.action)
+            self._withheld.discard(step.action)
         if gained:
             self._pioneers.append((gained, program))
         kind = frozenset(step.action for step in program)
         if kind not in self._best or longest > self._best[kind][0]:
             self._best[kind] = longest, program
+
+    def fail(self, program: Program, action: str) -> bool:
+        """Note that a program has no result for an action; return whether the system lacks that."""
+        if action in self._working or action in self._lacking:
+            return False
+        lacking = _is_alone(program)
+        if lacking:
+            self._lacking.add(action)
+        elif action not in self._withheld:
+            self._suspects.append(action)
+        self._withheld.add(action)
+        return lacking
+
+    def _available(self) -> list[str]:
+        return [action for action in self._actions if action not in self._withheld]
 
     def _drawn(self) -> Program:
         count = self._random.randint(1, STEPS)
@@ -145,7 +191,7 @@ class Breeder:
     def _step(self) -> Step:
         random = self._random
         return Step(
-            random.randrange(CYCLE_US), random.choice(self._actions),
+            random.randrange(CYCLE_US), random.choice(self._available()),
             random.choice(self._sizes),
         )  # fmt: skip
 
@@ -176,7 +222,7 @@ class Breeder:
             case "size":
                 steps[place] = step._replace(n=random.choice(self._sizes))
             case "action":
-                steps[place] = step._replace(action=random.choice(self._actions))
+                steps[place] = step._replace(action=random.choice(self._available()))
             case "add":
                 steps.append(self._step())
             case "drop":

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from io import StringIO
+from math import inf
 
 import pytest
 from msgspec import structs
@@ -12,6 +14,7 @@ from rich.console import Console
 from rtstone.campaign.search import ENOUGH, GENERATION, LOADS, Search
 from rtstone.documents.search import Candidate, SearchResult
 from rtstone.documents.sections import Bound, Section, SectionsOfRun
+from rtstone.errors import Interrupted, RtstoneError, TargetError
 from rtstone.interrupt import Interrupt
 from rtstone.measure.actions import CONTROL
 from rtstone.report.search.text import answer, gap, search_lines
@@ -21,9 +24,22 @@ from tests.stats.test_section_gate import DOCUMENT
 BOARD = "qemu:linux-6.1"
 
 
+LACKS = {"gpu": "a GPU (/dev/dri/card0): No such file or directory", "netns": "not permitted"}
+MANY = ("pipes*16@", "pipes*64@", "pipes*256@", "pipes*1024@")  # are too many
+
+
+def refusal(load: str) -> str:
+    """Return why a load is refused, as the agent says it, "" if it is not."""
+    for step in load.partition("=")[2].split(","):
+        action = step.partition("@")[0].partition("*")[0]
+        if action in LACKS or step.startswith(MANY):
+            return f"load actions: component actions: {step}: {LACKS.get(action, 'no memory')}"
+    return ""
+
+
 def longest(load: str) -> float | None:
     """Return what a load does: locks and epolls count most, and with oom there is no result."""
-    if "oom" in load:
+    if "oom" in load or refusal(load):
         return None
     return 1000.0 + 500 * ("locks" in load) + 3000 * ("epolls" in load) + 10 * load.count("@")
 
@@ -32,21 +48,32 @@ class Planted(Search):
     """Measures nothing, and notes what it would."""
 
     generations: list[list[str]]
+    ends: tuple[int, int, RtstoneError] | None = None  # in a generation, after some loads, with it
 
-    def _measured(self, loads: Sequence[tuple[str, bool]], *, numbered: bool) -> list[Candidate]:
+    def _measured(
+        self, loads: Sequence[tuple[str, bool]], *, numbered: bool, end: float = inf
+    ) -> tuple[list[Candidate | None], RtstoneError | None]:
+        if time.monotonic() >= end:
+            return [None] * len(loads), None
         self.generations = [*getattr(self, "generations", []), [load for load, _ in loads]]
+        most, error = len(loads), None
+        if self.ends and len(self.generations) == self.ends[0]:
+            _, most, error = self.ends
         self._unit = "instructions"
-        return [
+        candidates = [
             Candidate(
                 number=len(self._candidates) + place if numbered else 0, load=load, bred=bred,
-                longest=longest(load), run=f"run-{load}", reason="" if longest(load) else "ended",
+                longest=longest(load), run=f"run-{load}",
+                reason="" if longest(load) else refusal(load) or "ended",
             )
             for place, (load, bred) in enumerate(loads, 1)
         ]  # fmt: skip
+        return [*candidates[:most], *[None] * (len(loads) - most)], error
 
     def _sections(self, candidate: Candidate) -> SectionsOfRun | None:
         """Each action has a section of its own, as long as its steps are many."""
-        actions = [step.partition("@")[0] for step in candidate.load.split("=")[-1].split(",")]
+        steps = candidate.load.partition("=")[2].split(",")
+        actions = [step.partition("@")[0].partition("*")[0] for step in steps]
         rows = [
             Section(begin=[name], end=["out"], n=1, total=n, longest=n, at=0)
             for name, n in ((name, 100 * actions.count(name)) for name in sorted(set(actions)))
@@ -56,7 +83,9 @@ class Planted(Search):
         return structs.replace(DOCUMENT, kinds=[kind], bound=seen, while_masked=0)
 
 
-def searched(programs: int, seed: int = 1) -> tuple[SearchResult, Planted, list[Candidate]]:
+def searched(
+    programs: int, seed: int = 1, ends: tuple[int, int, RtstoneError] | None = None
+) -> tuple[SearchResult, Planted, list[Candidate]]:
     candidates: list[Candidate] = []
     search = Planted(
         "dk.periodic",
@@ -65,6 +94,7 @@ def searched(programs: int, seed: int = 1) -> tuple[SearchResult, Planted, list[
         Interrupt(),
         lambda each, _longest, _unit: candidates.append(each),
     )
+    search.ends = ends
     return search.run(programs, None), search, candidates
 
 
@@ -132,6 +162,58 @@ def test_a_number_of_programs_is_exact_and_no_time_measures_none() -> None:
     result = search.run(None, 0.0)
     assert (result.programs, result.records, result.least) == (0, [], None)
     assert answer(result).startswith("undetermined: no program")
+
+
+def test_an_action_that_was_refused_alone_is_never_tried_again() -> None:
+    result, _, candidates = searched(400)
+    lacks = {lack.action: lack.reason for lack in result.lacks}
+    assert LACKS.items() <= lacks.items() <= (LACKS | {"oom": "ended"}).items()
+    for action in LACKS:
+        alone = [each for each in candidates if each.load == f"actions:steps={action}@0us"]
+        tries = [each for each in candidates if each.refused == action]
+        assert len(alone) == 1
+        assert max(tries, key=lambda each: each.number).number < alone[0].number + GENERATION
+        assert len(tries) <= 2 * GENERATION
+    text = "\n".join(str(line) for line in search_lines(result, 1000))
+    assert f"{len(lacks)} actions are unsupported here: " in text
+    assert f"gpu ({LACKS['gpu']})" in text
+
+
+def test_what_is_refused_for_its_size_is_tried_with_less() -> None:
+    result, _, candidates = searched(400)
+    first = next(each for each in candidates if "pipes" in each.load)
+    assert first.refused == "pipes"
+    (alone,) = [each for each in candidates if each.load == "actions:steps=pipes@0us"]
+    assert alone.longest is not None
+    assert alone.number <= 2 * GENERATION + first.number
+    later = [each for each in candidates[alone.number :] if "pipes" in each.load]
+    assert any(each.longest is not None for each in later)
+    assert result.failure is not None
+    assert "pipes*" in result.failure.load or "oom" in result.failure.load
+
+
+@pytest.mark.parametrize("error", [Interrupted("interrupted"), TargetError("it is gone")])
+def test_a_search_that_ends_early_says_what_it_found_and_goes_on(error: RtstoneError) -> None:
+    undisturbed = searched(40)
+    for generation, after in ((1, 1), (1, 6), (2, 0), (2, 3), (5, 8), (7, 1)):
+        result, _, candidates = searched(40, ends=(generation, after, error))
+        assert result.early == str(error)
+        assert not result.reduced
+        assert candidates == undisturbed[2][: len(candidates)]
+        lines = [str(line) for line in search_lines(result, 1000)]
+        assert lines[2] == f"Ended early, {error}; the same command goes on."
+        loads = [result.control, *result.loads]
+        valid = [each for each in loads if each.longest is not None]
+        assert len(valid) == (after if generation == 1 else len(loads))
+        assert all(each.reason == f"not measured: {error}" for each in loads[len(valid) :])
+        assert answer(result).startswith("Longest" if candidates else "undetermined: no program")
+    assert searched(40)[0] == undisturbed[0]
+    assert undisturbed[0].reduced
+
+
+def test_a_search_of_which_nothing_was_measured_is_an_error() -> None:
+    with pytest.raises(Interrupted):
+        searched(40, ends=(1, 0, Interrupted("interrupted")))
 
 
 def test_a_program_that_takes_longer_without_a_step_is_the_answer() -> None:

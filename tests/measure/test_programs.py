@@ -15,6 +15,7 @@ from rtstone.measure.programs import (
     STEPS,
     Breeder,
     Program,
+    Proposal,
     Step,
     load_of,
     names,
@@ -92,6 +93,12 @@ def silent(program: Program) -> float:
     return longest if longest == RARE else 1000.0 + 5 * len(program)
 
 
+def proposed(breeder: Breeder) -> Proposal:
+    proposal = breeder.propose()
+    assert proposal is not None
+    return proposal
+
+
 def taken(
     seed: int,
     *,
@@ -102,7 +109,7 @@ def taken(
     """Return how many programs a search takes until one has the rare path."""
     breeder = Breeder(seed, NAMES, bred=bred)
     for number in range(1, MOST):
-        program = breeder.propose().program
+        program = proposed(breeder).program
         longest = wake_up(program)
         if longest == RARE:
             return number
@@ -142,19 +149,27 @@ def test_a_seed_and_measurements_give_the_same_programs() -> None:
         breeder = Breeder(7, NAMES)
         programs = []
         for _ in range(200):
-            programs.append(breeder.propose())
+            programs.append(proposed(breeder))
             breeder.learn(programs[-1].program, planted(programs[-1].program))
         runs.append(programs)
     assert runs[0] == runs[1]
     other = Breeder(8, NAMES)
-    assert [other.propose() for _ in range(8)] != runs[0][:8]
+    assert [proposed(other) for _ in range(8)] != runs[0][:8]
+
+
+def test_a_system_that_lacks_all_actions_has_no_programs() -> None:
+    breeder = Breeder(1, ["gpu", "netns"])
+    while (proposal := breeder.propose()) is not None:
+        for step in proposal.program:
+            breeder.fail(proposal.program, step.action)
+    assert [breeder.propose() for _ in range(2)] == [None, None]
 
 
 def test_programs_are_such_as_the_load_takes_and_none_comes_twice() -> None:
     breeder = Breeder(3, NAMES)
     seen = set()
     for _ in range(1000):
-        program = breeder.propose().program
+        program = proposed(breeder).program
         assert program not in seen
         seen.add(program)
         assert 1 <= len(program) <= STEPS
@@ -178,7 +193,7 @@ def test_programs_are_made_of_what_the_system_has() -> None:
     assert not set(NAMES) & set(names(FREERTOS))
     assert tuple(sizes(LINUX)) == SIZES
     breeder = Breeder(1, names(FREERTOS), sizes(FREERTOS))
-    steps = [step for _ in range(200) for step in breeder.propose().program]
+    steps = [step for _ in range(200) for step in proposed(breeder).program]
     assert {step.n for step in steps} == {None, 1, 4, 16, 64}
 
 
