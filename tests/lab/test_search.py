@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from rtstone.campaign import search
+from rtstone.campaign.running import GIVEN_UP, Ended, Limits, Runner
 from rtstone.interrupt import bound
 from rtstone.lab import ready, systems
 from rtstone.store.layout import runs
@@ -56,6 +57,38 @@ def test_a_search_goes_on_and_its_worst_is_there_again(
     done = cli("run", "dk.periodic", "-p", f"samples={first['samples']}", "--target",
                f"qemu:{system}", "--load", least["load"], "--json")  # fmt: skip
     assert done.document["results"][0]["max"] == least["longest"]
+
+
+class GivingUp(Runner):
+    """Carries out no job, as if the target had failed too often."""
+
+    def run(self, limits: Limits) -> Ended:
+        table = self._table
+        for target in table.targets():
+            table.give_up(target, f"{GIVEN_UP}, 5 failures: it is silent")
+        return Ended(0, None)
+
+
+@needs("freertos-m4f")
+def test_what_was_not_measured_for_time_or_a_target_is_measured_by_the_next_search(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "LOADS", ())
+    monkeypatch.setattr(search, "SAMPLES", 20)
+    words = ["search", "dk.periodic", "--target", "qemu:freertos-m4f"]
+    done = cli(*words, "--hours", "1e-9")
+    assert done.status == 3
+    assert "that only computes no value (not measured: the time was over)" in done.out.replace(
+        "\n", " "
+    )
+    with monkeypatch.context() as patched:
+        patched.setattr(search, "Runner", GivingUp)
+        done = cli(*words, "--programs", "1")
+    assert (done.status, done.out) == (4, "")
+    assert "target given up, 5 failures: it is silent" in done.says
+    document = cli(*words, "--programs", "1", "--json").document
+    assert (document["programs"], document["failed"]) == (1, 0)
+    assert document["control"]["longest"] > 0
 
 
 SEARCH = """
