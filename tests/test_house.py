@@ -32,6 +32,7 @@ MAY_IMPORT = {
     "stats": "documents results simulate wire",  # a breakdown beside the simulated one
     "formats": "documents results wire",
     "simulate": "documents results wire",  # flags that spoil what was measured
+    "tasks": "documents results simulate wire",  # costs of a run; schedules of known phase
     "plot": "documents results",
     "explain": "documents lab measure results store targets wire",  # a run is run again
     "report": "documents results stats system wire",  # system: what grants rights
@@ -42,7 +43,7 @@ MAY_IMPORT = {
     "pytest_plugin": "api documents report server stats store",
     # results: the display of a run converts the agent's ticks to times.
     "cli": "campaign documents explain formats lab measure plot report results server simulate "
-    "stats store system targets wire",
+    "stats store system targets tasks wire",
 }
 
 VERSION = {
@@ -53,6 +54,7 @@ VERSION = {
     "report",
     "server",
     "simulate",
+    "tasks",
 }  # may import rtstone itself
 
 

@@ -37,6 +37,7 @@ LEFT = {
     "store": 0,
     "system": 0,
     "targets": 0,
+    "tasks": 0,
     "wire": 0,
     "tests": 36,
 }

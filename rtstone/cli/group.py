@@ -39,6 +39,7 @@ COMMANDS = {
     "cite": "Print how to cite rtstone and what runs used, as BibTeX.",
     "rm": "Remove stored runs.",
     "prune": "Remove old runs.",
+    "tasks": "Check whether the deadlines of a task set hold.",
     "simulate": "Simulate schedulers, or Hartstone without an OS.",
     "schema": "Print the JSON schema of a document.",
     "doctor": "Check whether a system can be measured.",
@@ -126,6 +127,11 @@ EXAMPLES = {
     "cite": ("rtstone cite", "rtstone cite last -o rtstone.bib"),
     "rm": ("rtstone rm tuned", "rtstone rm last~1 last --yes"),
     "prune": ("rtstone prune --keep 20 --dry-run", "rtstone prune --keep 100 --older-than 30d"),
+    "tasks": (
+        "rtstone tasks new",
+        "rtstone tasks check tasks.toml --costs-from last",
+        "rtstone tasks convert tasks.toml -o rt-app.json",
+    ),
     "simulate": (
         "rtstone simulate --policy rm,edf --tasks 10 --sets 200",
         "rtstone simulate hartstone PH.1 --costs-from last",

@@ -32,6 +32,7 @@ DOCUMENTS = {
     "search": ("search", "SearchResult"),
     "simulation": ("simulation", "Simulation"),
     "simulated-hartstone": ("simulation", "Hartstone"),
+    "schedulability": ("tasks", "Schedulability"),
     "server-projects": ("server", "Projects"),
     "server-overview": ("server", "Overview"),
     "server-latencies": ("server", "Latencies"),

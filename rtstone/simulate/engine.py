@@ -27,8 +27,9 @@ from rtstone.simulate.taskset import (
 LIBRARY = resources.path("_engine", "engine.so")
 ENGINE_VARIABLE = "RTSTONE_ENGINE"  # another build of the engine, for tests
 
-# As in engine.h; rm, dm and value density are fixed priorities with different ranks.
-_POLICIES = {"rm": 0, "dm": 0, "value": 0, "fifo": 1, "rr": 2, "edf": 3, "llf": 4}
+# As in engine.h; rm, dm and value density are fixed priorities with different ranks, fixed has
+# those of the task set.
+_POLICIES = {"fixed": 0, "rm": 0, "dm": 0, "value": 0, "fifo": 1, "rr": 2, "edf": 3, "llf": 4}
 SET = (
     "tasks", "end", "period", "deadline", "offset", "nominal", "work", "first", "prio", "level",
     "resources", "action_first", "action_at", "action_what", "requests", "arrival", "request_work",

@@ -47,6 +47,7 @@ class TaskSet:
     """Periodic tasks, each executing its jobs in order, and aperiodic requests.
 
     ``work``: the execution time of every job, task after task (see ``jobs``); None: nominal.
+    ``rank``: priorities of policy ``fixed``, smaller is more urgent; None: by number.
     """
 
     end: int
@@ -56,6 +57,7 @@ class TaskSet:
     work: Ints | None = None
     offset: Ints | None = None
     value: Ints | None = None
+    rank: Ints | None = None
     sections: tuple[tuple[Section, ...], ...] = ()
     arrival: Ints = field(default_factory=no_ints)
     request_work: Ints = field(default_factory=no_ints)
@@ -109,6 +111,7 @@ class TaskSets:
     offset: Ints
     nominal: Ints
     value: Ints
+    rank: Ints
     first: Ints
     work: Ints | None
     action_first: Ints
@@ -123,7 +126,7 @@ def stacked(sets: Sequence[TaskSet]) -> TaskSets:
     """Return task sets, at least one, as one; all have the same end."""
     period = np.stack([s.period for s in sets])
     offset = np.stack([np.zeros_like(s.period) if s.offset is None else s.offset for s in sets])
-    ones = np.ones_like(period[0])
+    ones, numbers = np.ones_like(period[0]), np.arange(len(period[0]))
     taken = [_actions(of_task) for s in sets for of_task in s.sections or ((),) * len(s.period)]
     flat = [action for of_task in taken for action in of_task]
     of_jobs = [s.work for s in sets if s.work is not None]
@@ -134,6 +137,7 @@ def stacked(sets: Sequence[TaskSet]) -> TaskSets:
         offset=offset,
         nominal=np.stack([s.nominal for s in sets]),
         value=np.stack([ones if s.value is None else s.value for s in sets]),
+        rank=np.stack([numbers if s.rank is None else s.rank for s in sets]),
         first=_begins(jobs(sets[0].end, period, offset)),
         work=np.concatenate(of_jobs) if of_jobs else None,
         action_first=_begins(np.array([len(of_task) for of_task in taken]).reshape(period.shape)),
@@ -157,12 +161,14 @@ def priorities(tasks: TaskSets, rules: Rules) -> Ints:
     """Return the fixed-priority ranks of the tasks and, last, the server; 0 is the most urgent.
 
     A server ranks as a task with its period, and before tasks equal to it; under value density it
-    is the most urgent.  Equal tasks rank by number.
+    is the most urgent, as under policy ``fixed``.  Equal tasks rank by number.
     """
     by: NDArray[Any] = tasks.deadline if rules.policy == "dm" else tasks.period
     server: float = rules.server_period
     if rules.policy == "value":
         by, server = -(tasks.value / tasks.nominal), -np.inf
+    elif rules.policy == "fixed":
+        by, server = tasks.rank, np.iinfo(np.int64).min
     first = np.full(len(by), server, by.dtype)
     ranks = np.argsort(np.argsort(np.column_stack((first, by)), kind="stable"))
     return np.column_stack((ranks[:, 1:], ranks[:, 0]))

@@ -1,0 +1,123 @@
+"""`rtstone tasks`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rtstone.cli.output import OutputFile, print_document, write_file
+from rtstone.cli.parameters import JSON, RUN
+from rtstone.cli.progress import working
+from rtstone.documents.check import FAILED
+from rtstone.errors import Inconclusive, UsageError
+from rtstone.printable import shown
+from rtstone.units import counted
+
+if TYPE_CHECKING:
+    from rtstone.documents.tasks import TaskSet
+
+RT_APP = ".json"  # the end of a file's name in the form of rt-app; any other is TOML
+NEW = "tasks.toml"
+
+SET = click.Path(path_type=Path)
+
+
+@click.group("tasks")
+def command() -> None:
+    """Check whether the deadlines of a task set hold: a file of tasks, resources and chains."""
+
+
+@command.command("new")
+@click.argument("file", type=OutputFile(), default=NEW, metavar="[FILE]")
+def new_command(file: Path) -> None:
+    """Write a task set to begin with, which has comments; default: tasks.toml."""
+    from rtstone import resources
+
+    if file.exists():
+        raise UsageError(f"file exists, {file}; name a new one")
+    write_file("the task set", file, resources.path("tasks", "new.toml").read_bytes())
+    click.echo(f"{shown(str(file))}: edit it, then rtstone tasks check {shown(str(file))}")
+
+
+@command.command("check")
+@click.argument("file", type=SET)
+@click.option(
+    "--costs-from", "run", type=RUN,
+    help="Take what a system costs from a run: switch, tick, timer, the latest release, and the "
+    "time of a KWI.  Default: nothing has a cost.",
+)  # fmt: skip
+@JSON
+def check_command(file: Path, run: str | None, json: bool) -> int:
+    """Say whether all needs of a task set hold, by analysis, and by what margin.
+
+    FILE is a task set, or a file of rt-app, FILE.json.  Exit code: 0 if it is schedulable, 1 if it
+    is not, 3 if that is not known.
+    """
+    from rtstone.documents.tasks import Costs
+    from rtstone.store.index import find
+    from rtstone.store.rundir import load
+    from rtstone.tasks.analysis.check import check
+    from rtstone.tasks.costs import taken, timed
+
+    tasks = _read(file)
+    costs = Costs() if run is None else taken(load(find(run)))
+    with working("checking"):
+        document = check(timed(tasks, costs.kwips), costs, shown(str(file)))
+    if json:
+        print_document(document)
+    else:
+        from rtstone.report.parts.console import console
+        from rtstone.report.tasks.check import check_lines
+
+        screen = console(sys.stdout)
+        screen.print(*check_lines(document, screen.width), sep="\n")
+    codes = {"holds": 0, "fails": FAILED, "unknown": Inconclusive.exit_code}
+    return codes[document.verdict]
+
+
+@command.command("convert")
+@click.argument("file", type=SET)
+@click.option(
+    "-o", "output", type=OutputFile(".toml", RT_APP), required=True, metavar="FILE",
+    help="File to write: FILE.toml is a task set, FILE.json one of rt-app.",
+)  # fmt: skip
+def convert_command(file: Path, output: Path) -> None:
+    """Convert between task sets and files of rt-app, and list what the other cannot say."""
+    from rtstone.tasks import rtapp
+    from rtstone.tasks.writing import toml_text
+
+    if output.suffix.lower() == RT_APP:
+        written = rtapp.write(_read(file))
+        text, left = written.text, written.left
+    else:
+        tasks, left = _converted(file)
+        text = toml_text(tasks)
+        left = [*left, *(f"task '{task.name}': its histogram, which becomes a range"
+                         for task in tasks.tasks if task.work.histogram)]  # fmt: skip
+    write_file("the task set", output, text)
+    for item in left:
+        click.echo(f"not in {shown(output.name)}: {item}", err=True)
+    click.echo(
+        f"{shown(str(output))}: {counted(len(left), 'thing')} of {shown(str(file))} left out"
+    )
+
+
+def _read(file: Path) -> TaskSet:
+    """Return the task set of a file, and note what a file of rt-app says beyond it."""
+    tasks, left = _converted(file)
+    for item in left:
+        click.echo(f"not in the task set: {item}", err=True)
+    return tasks
+
+
+def _converted(file: Path) -> tuple[TaskSet, list[str]]:
+    if file.suffix.lower() == RT_APP:
+        from rtstone.tasks import rtapp
+
+        return rtapp.load(file)
+    from rtstone.tasks.file import load
+
+    return load(file), []

@@ -1,0 +1,1 @@
+"""Task sets: their file, and whether their deadlines hold by analysis."""

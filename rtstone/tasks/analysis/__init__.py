@@ -1,0 +1,1 @@
+"""Schedulability analysis: what no job can take longer than."""
