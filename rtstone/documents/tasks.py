@@ -53,12 +53,12 @@ class Use(msgspec.Struct, frozen=True, kw_only=True):
 class Need(msgspec.Struct, frozen=True, kw_only=True):
     """What a task needs.
 
-    ``what``: ``deadline`` (of every job), ``missed`` (a share of the jobs, ``limit``),
+    ``measure``: ``deadline`` (of every job), ``missed`` (a share of the jobs, ``limit``),
     ``response.STATISTIC``, ``jitter`` (of the response: largest less smallest; ``limit`` in ns), or
     ``weakly_hard`` (``limit`` misses in any ``within`` successive jobs).  ``text``: as written.
     """
 
-    what: str
+    measure: str
     text: str
     limit: float
     within: int | None = None
@@ -119,7 +119,7 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     kind: ServerKind
     budget_ns: int
     period_ns: int
-    priority: int | None = None
+    priority: int | Literal["rm", "dm"] | None = None
     cpus: list[int] = msgspec.field(default_factory=lambda: [0])
 
 

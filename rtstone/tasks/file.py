@@ -288,15 +288,15 @@ def _needs(table: Mapping[str, Any], where: str) -> list[Need]:
             raise UsageError(
                 f"bad share '{text}' for 'missed', needs of {where}; write \"0\" or such as \"1%\""
             )
-        needs.append(Need(what="missed", text=text, limit=limit))
+        needs.append(Need(measure="missed", text=text, limit=limit))
     for name, value in table.get("response", {}).items():
         if name not in STATISTICS:
             raise unknown("statistic", name, STATISTICS, f"response in needs of {where}")
         limit_ns = _positive(value, f"response.{name}", where)
-        needs.append(Need(what=f"response.{name}", text=str(value), limit=float(limit_ns)))
+        needs.append(Need(measure=f"response.{name}", text=str(value), limit=float(limit_ns)))
     if "jitter" in table:
         limit_ns = _time(table["jitter"], "jitter", where)
-        needs.append(Need(what="jitter", text=str(table["jitter"]), limit=float(limit_ns)))
+        needs.append(Need(measure="jitter", text=str(table["jitter"]), limit=float(limit_ns)))
     if "weakly_hard" in table:
         text = table["weakly_hard"].strip()
         match = _WITHIN.fullmatch(text)
@@ -306,7 +306,7 @@ def _needs(table: Mapping[str, Any], where: str) -> list[Need]:
                 '"2 in 100"'
             )
         needs.append(
-            Need(what="weakly_hard", text=text, limit=float(match[1]), within=int(match[2]))
+            Need(measure="weakly_hard", text=text, limit=float(match[1]), within=int(match[2]))
         )
     return needs
 
@@ -396,8 +396,10 @@ def checked(tasks: TaskSet, where: str) -> TaskSet:
         _check_sections(task, tasks, at)
         if task.policy == "deadline":
             _check_reservation(task, tasks, at)
-    words = {str(owner.priority) if owner.priority in ASSIGNED else "a number"
-             for owner in (*tasks.tasks, *tasks.servers) if owner.priority is not None}  # fmt: skip
+    priorities = [task.priority for task in tasks.tasks]
+    priorities += [server.priority for server in tasks.servers]
+    words = {str(priority) if priority in ASSIGNED else "a number"
+             for priority in priorities if priority is not None}  # fmt: skip
     if len(words) > 1:
         raise UsageError(
             f"priorities by {' and '.join(sorted(words))}, in {where}; write all in one way, as "

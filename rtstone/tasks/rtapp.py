@@ -137,10 +137,10 @@ class _Reader:
         self.waits: dict[str, str] = {}
         self.resources: list[str] = []
 
-    def refuse(self, what: str, where: str) -> UsageError:
+    def refuse(self, construct: str, where: str) -> UsageError:
         return UsageError(
-            f"a task set cannot express {shown(what)}, in {shown(where)}, {self.path}; write the "
-            "set as tasks.toml, see `rtstone tasks new`"
+            f"a task set cannot express {shown(construct)}, in {shown(where)}, {self.path}; write "
+            "the set as tasks.toml, see `rtstone tasks new`"
         )
 
     def read(self, document: object) -> Converted:
@@ -501,10 +501,10 @@ class _Writer:
             events.append(("timer", {"ref": "unique", "period": period, "mode": "absolute"}))
         return {f"{kind}{place}": value for place, (kind, value) in enumerate(events)}
 
-    def _us(self, time: int, what: str) -> int:
+    def _us(self, time: int, construct: str) -> int:
         """Return a time in us; work is rounded up, as less would be optimistic."""
         if time % US:
-            self.left.append(f"{what}: {time} ns, rounded up to us")
+            self.left.append(f"{construct}: {time} ns, rounded up to us")
         return -(-time // US)
 
 

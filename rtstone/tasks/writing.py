@@ -99,7 +99,7 @@ def _uses(task: Task) -> str | None:
 
 def _needs(needs: list[Need]) -> str | None:
     """Return the needs as written."""
-    parts = [f"{need.what} = {_text(need.text)}" for need in needs]
+    parts = [f"{need.measure} = {_text(need.text)}" for need in needs]
     return f"{{ {', '.join(parts)} }}" if parts else None
 
 

@@ -100,6 +100,12 @@ class Schedule:
                     arrival, release, work = jobs[self.next[number]]
                     self.next[number] += 1
                     self.add(Job(number, arrival, release, work))
+            if not any(self.queues):
+                if all(
+                    self.next[number] == len(self.plan.jobs[number]) for number in self.sequence
+                ):
+                    break
+                continue
             for job in self.choose():
                 job.done += 1
                 self.spend(job)
@@ -216,7 +222,7 @@ def worst(tasks: TaskSet, number: int, *, most: int = 3, from_release: bool = Fa
         else range(begin, begin + (task.period_ns or 1))
         for i, task in enumerate(tasks.tasks)
     ]  # fmt: skip
-    until = begin + 2 * span + max(task.period_ns or 1 for task in tasks.tasks)
+    until = begin + span + max(task.period_ns or 1 for task in tasks.tasks)
     response = 0
     for offsets in product(*phases):
         for late in range(most if tasks.tasks[number].jitter_ns else 1):
@@ -224,7 +230,7 @@ def worst(tasks: TaskSet, number: int, *, most: int = 3, from_release: bool = Fa
                 list(releases(task, offset, until, late if i == number else 0))
                 for i, (task, offset) in enumerate(zip(tasks.tasks, offsets, strict=True))
             ]
-            done = Schedule(tasks, Plan(jobs, number)).run(until + 2 * span)
+            done = Schedule(tasks, Plan(jobs, number)).run(until + 3 * span)
             longest_here = longest(done, number, from_release=from_release)
             if longest_here is None:
                 return None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from rtstone.documents.tasks import Resource, Task, TaskSet, Use, Work
 
@@ -56,13 +57,6 @@ def with_resources(rng: np.random.Generator, tasks: TaskSet, protocol: str) -> T
             length = int(rng.integers(1, end - at + 1))
             uses.append(Use(resource=name, after_ns=at, for_ns=length))
             begin, end = (at, at + length) if rng.random() < 0.5 else (at + length, work)
-        users.append(replaced(each, uses=uses))
+        users.append(replace(each, uses=uses))
     resources = [Resource(name=name, protocol=protocol) for name in ("a", "b")]  # type: ignore[arg-type]
-    return replaced(tasks, tasks=users, resources=resources)
-
-
-def replaced(structure: Any, **members: Any) -> Any:
-    """Return a structure with other members."""
-    from msgspec.structs import replace
-
-    return replace(structure, **members)
+    return replace(tasks, tasks=users, resources=resources)

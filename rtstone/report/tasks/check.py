@@ -88,9 +88,9 @@ def _task_reasons(document: Schedulability) -> Iterator[tuple[Verdict, str]]:
 def _unmet(task: TaskCheck, check: NeedCheck) -> str:
     """Return what becomes of a need: ``misses its deadline, 830 µs of 800 µs``."""
     need = check.need
-    deadline = need.what in {"deadline", "missed", "weakly_hard"}
+    deadline = need.measure in {"deadline", "missed", "weakly_hard"}
     limit = task.deadline_ns if deadline else need.limit
-    name = {"deadline": "its deadline", "missed": "its deadline"}.get(need.what, need.what)
+    name = {"deadline": "its deadline", "missed": "its deadline"}.get(need.measure, need.measure)
     sure = check.verdict == "fails"
     verb = "misses" if sure else "may miss"
     bound = task.response_ns if deadline else check.bound
@@ -148,7 +148,7 @@ def _who(task: Task) -> str:
     """Return what a task's urgency is: ``90``, ``rr 90``, ``deadline``, ``CPU 1``."""
     if task.server is not None:
         return f"server {task.server}"
-    words = [] if task.policy == "fifo" else [task.policy]
+    words: list[str] = [] if task.policy == "fifo" else [task.policy]
     words += [str(task.priority)] if task.priority is not None else []
     return " ".join([*words, *([f"CPU {cpu_list(task.cpus)}"] if task.cpus != [0] else [])])
 
@@ -172,8 +172,8 @@ def _remark(check: TaskCheck) -> str:
     if check.response_ns is None:
         return check.reason or ""
     needs = [
-        f"{_SIGNS[need.verdict]} {need.need.what} {need.need.text}"
-        for need in check.needs if need.need.what != "deadline"
+        f"{_SIGNS[need.verdict]} {need.need.measure} {need.need.text}"
+        for need in check.needs if need.need.measure != "deadline"
     ]  # fmt: skip
     return ", ".join(needs)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rtstone.documents.tasks import Assumption, Costs, TaskSet
+from rtstone.tasks.analysis.problem import levels
 
 YES = "yes"
 
@@ -141,7 +142,6 @@ def _relevant(tasks: TaskSet, costs: Costs) -> Iterator[Assumption]:
 
 def _equals(tasks: TaskSet) -> bool:
     """Return whether tasks of policy fifo share a priority on a CPU."""
-    from rtstone.tasks.analysis.problem import levels
 
     by = levels(tasks)
     places = [(by[t.name], tuple(t.cpus)) for t in tasks.tasks if t.policy == "fifo"]

@@ -92,8 +92,8 @@ def longest_of(
                 by_ceiling = max(by_ceiling, section.length)
             else:
                 inherited = max(inherited, section.length)
-                known = by_resource.get(section.resource, 0)
-                by_resource[section.resource] = max(known, section.length)
+                longest_yet = by_resource.get(section.resource, 0)
+                by_resource[section.resource] = max(longest_yet, section.length)
         by_task += inherited
     # That each resource blocks once is proven for sections that are not nested.
     by_inheritance = by_task if inner(users) else min(by_task, sum(by_resource.values()))

@@ -32,7 +32,7 @@ from rtstone.tasks.analysis.problem import (
     Item,
     Place,
     Problem,
-    problem,
+    pose,
     shared_resources,
 )
 from rtstone.tasks.analysis.single import Cpu, Extra, Response, without_bound
@@ -62,12 +62,12 @@ def check(tasks: TaskSet, costs: Costs, file: str = "") -> Schedulability:
 
 def at(tasks: TaskSet, costs: Costs, scale: Fraction) -> State:
     """Return what is known of all tasks, chains and CPUs if all work takes ``scale`` times it."""
-    asked = problem(tasks, costs, scale)
-    known, extra = responses(asked)
-    checks = [_task_check(item, known[item.name], asked) for item in asked.items]
+    problem = pose(tasks, costs, scale)
+    answers, extra = responses(problem)
+    checks = [_task_check(item, answers[item.name], problem) for item in problem.items]
     by_name = {check.task: check for check in checks}
     chains = [_chain_check(chain, tasks, by_name) for chain in tasks.chains]
-    return checks, chains, [_cpu_load(place, asked, extra) for place in asked.places]
+    return checks, chains, [_cpu_load(place, problem, extra) for place in problem.places]
 
 
 def margin(state: Callable[[Fraction], State], holds: bool) -> tuple[float | None, list[str]]:
@@ -104,72 +104,88 @@ def _holds(state: State) -> bool:
 # ---- responses ----------------------------------------------------------------------------------
 
 
-def responses(asked: Problem) -> tuple[dict[str, Response], Extra]:
+def responses(problem: Problem) -> tuple[dict[str, Response], Extra]:
     """Return the responses of all tasks, and what chains add to the jitter of woken ones.
 
     A task is woken at the earliest once all before it took their least time, and at the latest when
     they took their bound: that is its jitter, on which bounds depend (Tindell and Clark 1994).
     """
-    woken = [item for item in asked.items if item.task.arrival == "woken"]
+    woken = [item for item in problem.items if item.task.arrival == "woken"]
     extra: dict[str, int | None] = {item.name: 0 for item in woken}
-    foreign = _foreign(asked)
+    foreign = _foreign(problem)
     for _ in range(ROUNDS):
-        known: dict[str, Response] = {}
-        for place in asked.places:
-            known |= _of_place(place, asked, extra, foreign)
-        later = {item.name: _spread(item, asked, known, extra) for item in woken}
+        answers: dict[str, Response] = {}
+        for place in problem.places:
+            answers |= _of_place(place, problem, extra, foreign)
+        later = {item.name: _spread(item, problem, answers, extra) for item in woken}
         if later == extra:
-            return known, extra
+            return answers, extra
         extra = later
-    return known, dict.fromkeys(extra)
+    return answers, dict.fromkeys(extra)
 
 
 def _of_place(
-    place: Place, asked: Problem, extra: Extra, foreign: Mapping[str, str]
+    place: Place, problem: Problem, extra: Extra, foreign: Mapping[str, str]
 ) -> dict[str, Response]:
     reason = next((foreign[item.name] for item in place.items if item.name in foreign), None)
     if reason:
         return {item.name: without_bound(item, reason) for item in place.items}
     if len(place.cpus) > 1:
-        known = several.responses(place, asked.ticks, extra)
+        answers = several.responses(place, problem.ticks, extra)
     else:
-        known = Cpu(
-            place, asked.resources, asked.ticks, asked.set.quantum_ns, asked.costs.switch_ns, extra
+        answers = Cpu(
+            place,
+            problem.resources,
+            problem.ticks,
+            problem.set.quantum_ns,
+            problem.costs.switch_ns,
+            extra,
         ).responses()
-    return known | {
-        item.name: _served(item, place, asked) for item in place.items if item.task.server
+    return answers | {
+        item.name: _served(item, place, problem) for item in place.items if item.task.server
     }
 
 
-def _spread(item: Item, asked: Problem, known: Mapping[str, Response], extra: Extra) -> int | None:
+def _spread(
+    item: Item, problem: Problem, answers: Mapping[str, Response], extra: Extra
+) -> int | None:
     """Return how much later than the earliest a task may be woken; None: there is no bound."""
-    waker = asked.set.waker(item.name)
-    before = known[waker] if waker else None
-    if before is None or before.bound is None or extra.get(waker or "", 0) is None:
+    waker = item.waker or ""
+    before = answers[waker]
+    if before.bound is None or extra.get(waker, 0) is None:
         return None
-    spread = before.bound - next(i.least for i in asked.items if i.name == waker)
+    spread = before.bound - next(other.least for other in problem.items if other.name == waker)
     return spread if spread <= DIVERGED * item.period else None
 
 
-def _foreign(asked: Problem) -> dict[str, str]:
-    """Return why no method covers tasks that use resources of other CPUs, or in a circle."""
-    places = {item.name: place.cpus for place in asked.places for item in place.items}
-    reasons = {}
-    for name in sorted(shared_resources(asked.set)):
-        users = [task.name for task in asked.set.tasks if name in {u.resource for u in task.uses}]
+def _foreign(problem: Problem) -> dict[str, str]:
+    """Return why no method covers tasks: they share some of their CPUs, resources of other CPUs, or
+    take resources in a circle."""
+    places = {item.name: place.cpus for place in problem.places for item in place.items}
+    reasons: dict[str, str] = {}
+    for place in problem.places:
+        for other in problem.places:
+            if place is not other and set(place.cpus) & set(other.cpus):
+                why = (
+                    f"no method covers tasks of CPU {cpu_list(place.cpus)} beside those of CPU "
+                    f"{cpu_list(other.cpus)}"
+                )
+                reasons |= {item.name: why for item in place.items}
+    for name in sorted(shared_resources(problem.set)):
+        users = [task.name for task in problem.set.tasks if name in {u.resource for u in task.uses}]
         if len({places[user] for user in users}) > 1:
             reason = f"no method covers resource '{name}', which tasks of different CPUs use"
             reasons |= dict.fromkeys(users, reason)
-    circle = deadlock([User(i.level, i.sections) for i in asked.items], asked.resources)
+    circle = deadlock([User(i.level, i.sections) for i in problem.items], problem.resources)
     if circle:
         names = " and ".join(f"'{name}'" for name in circle)
-        users = [i.name for i in asked.items if any(s.resource in circle for s in i.sections)]
+        users = [i.name for i in problem.items if any(s.resource in circle for s in i.sections)]
         reason = f"a deadlock: {names} are taken in a circle; take them in one order"
         reasons |= dict.fromkeys(users, reason)
     return reasons
 
 
-def _served(item: Item, place: Place, asked: Problem) -> Response:
+def _served(item: Item, place: Place, problem: Problem) -> Response:
     """Return the response of a task that a server serves.
 
     Its request waits at most a period for the next budget, and then takes as many as it needs, the
@@ -188,7 +204,7 @@ def _served(item: Item, place: Place, asked: Problem) -> Response:
         return without_bound(
             item, f"no method covers what server '{server.name}' has to do", method
         )
-    if not _keeps_up(server, level, place, asked):
+    if not _keeps_up(server, level, place, problem):
         return without_bound(item, f"server '{server.name}' may not get its budget", method)
     bound = (-(-item.work // server.budget_ns) + 1) * server.period_ns
     if bound + item.jitter > item.period:
@@ -198,11 +214,11 @@ def _served(item: Item, place: Place, asked: Problem) -> Response:
     return Response(attained, method, bound + item.jitter, bound)
 
 
-def _keeps_up(server: Server, level: int, place: Place, asked: Problem) -> bool:
+def _keeps_up(server: Server, level: int, place: Place, problem: Problem) -> bool:
     """Return whether a server gets its budget in each period."""
     task = Task(
         name=f"server {server.name}", arrival="sporadic", period_ns=server.period_ns,
-        work=asked.set.tasks[0].work, cpus=list(place.cpus), priority=level,
+        work=problem.set.tasks[0].work, cpus=list(place.cpus), priority=level,
     )  # fmt: skip
     item = Item(
         task=task, level=level, work=server.budget_ns, bare=server.budget_ns,
@@ -215,7 +231,9 @@ def _keeps_up(server: Server, level: int, place: Place, asked: Problem) -> bool:
         place.servers[:index] + place.servers[index + 1 :],
         place.server_levels[:index] + place.server_levels[index + 1 :], place.scale,
     )  # fmt: skip
-    cpu = Cpu(alone, asked.resources, asked.ticks, asked.set.quantum_ns, asked.costs.switch_ns, {})
+    cpu = Cpu(
+        alone, problem.resources, problem.ticks, problem.set.quantum_ns, problem.costs.switch_ns, {}
+    )
     bound = cpu.responses()[task.name].bound
     return bound is not None and bound <= server.period_ns
 
@@ -226,100 +244,99 @@ def _keeps_up(server: Server, level: int, place: Place, asked: Problem) -> bool:
 def _needs(item: Item) -> list[Need]:
     """Return what a task needs; whoever says how often it may miss does not need every deadline."""
     task = item.task
-    lenient = any(need.what in {"missed", "weakly_hard"} for need in task.needs)
+    lenient = any(need.measure in {"missed", "weakly_hard"} for need in task.needs)
     deadline = item.deadline
     if task.policy == "other" and task.deadline_ns is None and not lenient:
         deadline = None
     if deadline is None or lenient:
         return list(task.needs)
-    return [Need(what="deadline", text="met", limit=float(deadline)), *task.needs]
+    return [Need(measure="deadline", text="met", limit=float(deadline)), *task.needs]
 
 
-def _task_check(item: Item, known: Response, asked: Problem) -> TaskCheck:
-    local = known.bound if item.task.arrival != "woken" else known.local
-    checks = [_need_check(need, item, known, local) for need in _needs(item)]
+def _task_check(item: Item, answer: Response, problem: Problem) -> TaskCheck:
+    local = answer.bound if item.task.arrival != "woken" else answer.local
+    checks = [_need_check(need, item, answer, local) for need in _needs(item)]
     deadline = item.deadline
     from_source = None
-    if item.task.arrival == "woken" and known.bound is not None:
-        earliest = _earliest(item, asked)
-        from_source = known.bound + earliest
+    if item.task.arrival == "woken" and answer.bound is not None:
+        earliest = _earliest(item, problem)
+        from_source = answer.bound + earliest
     return TaskCheck(
         task=item.name,
         cpus=item.task.cpus,
         verdict=overall(check.verdict for check in checks),
         response_ns=local,
-        exact=local is not None and local == known.attained,
-        method=known.method,
-        from_source_ns=known.bound if item.task.arrival != "woken" else from_source,
+        exact=local is not None and local == answer.attained,
+        method=answer.method,
+        from_source_ns=answer.bound if item.task.arrival != "woken" else from_source,
         best_ns=item.least,
-        blocking_ns=known.blocking,
+        blocking_ns=answer.blocking,
         deadline_ns=deadline,
         slack_ns=None if local is None or deadline is None else deadline - local,
         needs=checks,
-        reason=known.reason,
+        reason=answer.reason,
     )
 
 
-def _earliest(item: Item, asked: Problem) -> int:
+def _earliest(item: Item, problem: Problem) -> int:
     """Return the least time from the arrival at the source to the release of a woken task."""
-    by_name = {other.name: other for other in asked.items}
-    waker = asked.set.waker(item.name)
-    if waker is None:
+    if item.waker is None:
         return 0
-    return by_name[waker].least + _earliest(by_name[waker], asked)
+    waker = next(other for other in problem.items if other.name == item.waker)
+    return waker.least + _earliest(waker, problem)
 
 
-def _need_check(need: Need, item: Item, known: Response, local: int | None) -> NeedCheck:
+def _need_check(need: Need, item: Item, answer: Response, local: int | None) -> NeedCheck:
     deadline = item.deadline
-    what, limit = need.what, need.limit
-    if what in {"deadline", "missed", "weakly_hard"}:
-        hard = what == "deadline" or limit == 0
+    measure, limit = need.measure, need.limit
+    if measure in {"deadline", "missed", "weakly_hard"}:
+        hard = measure == "deadline" or limit == 0
         if deadline is None:
             return NeedCheck(need=need, verdict="unknown", reason="it has no deadline")
         if local is not None and local <= deadline:
             return NeedCheck(need=need, verdict="holds", bound=_bound_of(need, local))
-        late = known.overload or known.attained > deadline
+        late = answer.overload or answer.attained > deadline
         return NeedCheck(
             need=need, verdict="fails" if hard and late else "unknown",
             bound=None if local is None else _bound_of(need, local),
-            reason=known.reason if hard else "how often it misses is not known to the analysis",
+            reason=answer.reason if hard else "how often it misses is not known to the analysis",
         )  # fmt: skip
-    if what == "jitter":
+    if measure == "jitter":
         spread = None if local is None else local - item.least
         holds = spread is not None and spread <= limit
         return NeedCheck(need=need, verdict="holds" if holds else "unknown", bound=spread,
-                         reason=None if holds else known.reason or "not shown")  # fmt: skip
+                         reason=None if holds else answer.reason or "not shown")  # fmt: skip
     if local is not None and local <= limit:
         return NeedCheck(need=need, verdict="holds", bound=local)
-    if what == "response.max" and (known.overload or known.attained > limit):
-        return NeedCheck(need=need, verdict="fails", bound=local, reason=known.reason)
-    reason = known.reason or "the analysis knows the longest response alone"
+    if measure == "response.max" and (answer.overload or answer.attained > limit):
+        return NeedCheck(need=need, verdict="fails", bound=local, reason=answer.reason)
+    reason = answer.reason or "the analysis knows the longest response alone"
     return NeedCheck(need=need, verdict="unknown", bound=local, reason=reason)
 
 
 def _bound_of(need: Need, response: int) -> float | None:
     """Return what is known of what a need limits, if its deadline holds: misses are none."""
-    return float(response) if need.what == "deadline" else None
+    return float(response) if need.measure == "deadline" else None
 
 
 def _chain_check(chain: Chain, tasks: TaskSet, checks: Mapping[str, TaskCheck]) -> ChainCheck:
     deadline = chain.deadline_ns
     unbounded = next((n for n in chain.path if checks[n].from_source_ns is None), None)
     if unbounded is not None:
-        reason = f"the response of '{unbounded}' has no bound"
+        why = f"the response of '{unbounded}' has no bound"
         verdict: Verdict = "holds" if deadline is None else "unknown"
-        return ChainCheck(chain=chain.name, verdict=verdict, deadline_ns=deadline, reason=reason)
-    known = bounds(_parts(chain, tasks, checks))
+        return ChainCheck(chain=chain.name, verdict=verdict, deadline_ns=deadline, reason=why)
+    answer = bounds(_parts(chain, tasks, checks))
     reason = None
     verdict = "holds"
-    if deadline is not None and (known.reaction is None or known.reaction > deadline):
+    if deadline is not None and (answer.reaction is None or answer.reaction > deadline):
         verdict = "unknown"
         reason = "its bound is above its deadline"
-        if known.reaction is None:
+        if answer.reaction is None:
             reason = "a sporadic task in it may read as late as it likes"
     return ChainCheck(
-        chain=chain.name, verdict=verdict, latency_ns=known.latency, reaction_ns=known.reaction,
-        age_ns=known.age, deadline_ns=deadline, reason=reason,
+        chain=chain.name, verdict=verdict, latency_ns=answer.latency, reaction_ns=answer.reaction,
+        age_ns=answer.age, deadline_ns=deadline, reason=reason,
     )  # fmt: skip
 
 
@@ -340,11 +357,11 @@ def _parts(chain: Chain, tasks: TaskSet, checks: Mapping[str, TaskCheck]) -> lis
     return parts
 
 
-def _cpu_load(place: Place, asked: Problem, extra: Extra) -> CpuLoad:
-    costs, count = asked.costs, len(place.cpus)
+def _cpu_load(place: Place, problem: Problem, extra: Extra) -> CpuLoad:
+    costs, count = problem.costs, len(place.cpus)
     bounded = [item for item in place.items if item.bounded and item.task.server is None]
     own = [item for item in bounded if item.level > OTHER]
-    streams = [item.stream() for item in own] + place.server_streams(OTHER) + list(asked.ticks)
+    streams = [item.stream() for item in own] + place.server_streams(OTHER) + list(problem.ticks)
     share = utilisation(streams)
     reserved = utilisation(
         [item.stream() for item in own if item.level == RESERVED]
@@ -355,7 +372,7 @@ def _cpu_load(place: Place, asked: Problem, extra: Extra) -> CpuLoad:
     reason = None
     sure = utilisation(item.raw() for item in own)
     if sure > count:
-        verdict, reason = "fails", f"{float(sure):.0%} of {_one(count)} is asked for"
+        verdict, reason = "fails", f"{float(sure):.0%} of {_number(count)} is asked for"
     elif (
         any(item.level == RESERVED for item in own) and reserved > Fraction(costs.admitted) * count
     ):
@@ -381,5 +398,5 @@ def _throttled(items: Sequence[Item], costs: Costs, extra: Extra) -> bool:
     return requested(streams, costs.rt_period_ns) > costs.rt_runtime_ns
 
 
-def _one(count: int) -> str:
+def _number(count: int) -> str:
     return "the CPU" if count == 1 else f"{count} CPUs"

@@ -83,16 +83,16 @@ def response(
     a job of theirs.
     """
     own = streams[which]
-    others = [*streams[:which], *streams[which + 1 :]]
+    rivals = [*streams[:which], *streams[which + 1 :]]
     end = busy_period([*streams, *higher], most_blocking)
     worst = 0
-    for release in _releases(own, others, end):
+    for release in _releases(own, rivals, end):
         due = release + own.deadline
         start = blocking(due) + own.released(release)
 
         def before(time: int, due: int = due, start: int = start) -> int:
             others_work = sum(
-                min(s.requested(time), demand([s], due)) for s in others if s.deadline <= due
+                min(s.requested(time), demand([s], due)) for s in rivals if s.deadline <= due
             )
             return start + others_work + requested(higher, time)
 
@@ -101,12 +101,12 @@ def response(
     return worst
 
 
-def _releases(own: Stream, others: Sequence[Stream], end: int) -> list[int]:
+def _releases(own: Stream, rivals: Sequence[Stream], end: int) -> list[int]:
     """Return the releases in a busy period at which the deadline is that of another job."""
-    if sum((end + own.deadline) // s.period + 1 for s in (own, *others)) > STEPS:
+    if sum((end + own.deadline) // s.period + 1 for s in (own, *rivals)) > STEPS:
         raise TooLong
     moments = set(range(0, end, own.period))
-    for stream in others:
+    for stream in rivals:
         first = stream.deadline - own.deadline
         moments |= {*range(max(first, first % stream.period), end, stream.period)}
     return sorted(moments)

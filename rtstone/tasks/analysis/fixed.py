@@ -33,11 +33,11 @@ def response(own: Stream, higher: Streams, equal: Streams = (), blocking: int = 
     streams released until r, and the others until that end, is done.  It arrived no sooner than its
     jitter before r, and the worst r are those at which its own or an equal stream releases a job.
     """
-    end = busy_period([own, *equal, *higher], blocking)
+    end = _busy(own, higher, equal, blocking)
     punctual = own._replace(jitter=0)  # of jobs whose last is released with the largest jitter
     worst = 0
     for latest in _moments(punctual, end + own.jitter, equal, end):
-        queued = punctual.released(latest) + _released(equal, min(latest, end - 1))
+        queued = punctual.waited(latest) + _released(equal, min(latest, end - 1))
         done = _done(blocking + queued, higher)
         worst = max(worst, done - latest + own.jitter)
     return worst
@@ -48,24 +48,29 @@ def local_response(own: Stream, higher: Streams, equal: Streams = (), blocking: 
 
     Until that release, its own stream has released as many jobs as its jitter allows.
     """
-    end = busy_period([own, *equal, *higher], blocking)
+    end = _busy(own, higher, equal, blocking)
     worst = 0
     for release in _moments(own, end, equal, end):
-        queued = own.released(release) + _released(equal, release)
+        queued = own.waited(release) + _released(equal, release)
         worst = max(worst, _done(blocking + queued, higher) - release)
     return worst
 
 
-def with_turns(own: Stream, others: int, quantum: int) -> Stream:
+def with_turns(own: Stream, rivals: int, quantum: int) -> Stream:
     """Return a stream of which each job also takes the turns of others that share its priority.
 
-    ``others``: the number of tasks as urgent, all of which take turns and share no resource with
+    ``rivals``: the number of tasks as urgent, all of which take turns and share no resource with
     it; ``quantum``: of a turn.  Between two turns of a task, any other has one at most.  A job
     needs as many turns as it has quanta, and one more, as the quantum of the first may have been
     used in part.
     """
     turns = -(-own.work // quantum) + 1
-    return own._replace(work=own.work + turns * others * quantum)
+    return own._replace(work=own.work + turns * rivals * quantum)
+
+
+def _busy(own: Stream, higher: Streams, equal: Streams, blocking: int) -> int:
+    whole = own._replace(work=own.work + own.wakes)
+    return busy_period([whole, *equal, *higher], blocking)
 
 
 def _moments(own: Stream, until: int, equal: Streams, end: int) -> list[int]:

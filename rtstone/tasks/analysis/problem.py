@@ -21,7 +21,8 @@ class Item:
 
     ``work``: the longest of a job, with the costs; ``least``, ``bare``: shortest and longest
     without them.  ``level``: its urgency, larger is more urgent.  ``source``: the task whose
-    arrivals release its jobs.  ``jitter``: with the costs, but without what a chain adds.
+    arrivals release its jobs; ``waker``: the one that wakes it.  ``jitter``: with the costs, but
+    without what a chain adds.
     """
 
     task: Task
@@ -34,6 +35,7 @@ class Item:
     deadline: int | None
     source: Task
     sections: Sequence[Section]
+    waker: str | None = None
 
     @property
     def name(self) -> str:
@@ -100,7 +102,7 @@ class Problem:
         return [by_name[task.name] for task in self.set.tasks]
 
 
-def problem(tasks: TaskSet, costs: Costs, scale: Fraction = Fraction(1)) -> Problem:
+def pose(tasks: TaskSet, costs: Costs, scale: Fraction = Fraction(1)) -> Problem:
     """Return the problem that a task set is with these costs, all its work times a scale.
 
     The work of all tasks has to be known in ns.
@@ -187,6 +189,7 @@ def _item(tasks: TaskSet, task: Task, costs: Costs, scale: Fraction, level: int)
         deadline=tasks.deadline_ns(task),
         source=source,
         sections=[_section(use, scale) for use in task.uses],
+        waker=tasks.waker(task.name),
     )
 
 

@@ -18,35 +18,36 @@ def responses(place: Place, ticks: Sequence[Stream], extra: Extra) -> dict[str, 
     items = [item for item in place.items if item.task.server is None]
     covered = {item.name: why for item in items if (why := _not_covered(item, place, extra))}
     levels = sorted({item.level for item in items}, reverse=True)
-    known: dict[str, Response] = {}
+    answers: dict[str, Response] = {}
     obstacle = ""  # why nothing is known of what is less urgent
     for level in levels:
         here = [item for item in items if item.level == level]
         reason = obstacle or next((covered[i.name] for i in here if i.name in covered), "")
         if level == OTHER:
-            known |= {i.name: without_bound(i, "policy other promises no time") for i in here}
+            answers |= {i.name: without_bound(i, "policy other promises no time") for i in here}
         elif reason:
-            known |= {item.name: without_bound(item, reason) for item in here}
+            answers |= {item.name: without_bound(item, reason) for item in here}
             obstacle = reason
         elif level == RESERVED:
-            known |= _reserved(here, len(place.cpus), ticks)
+            answers |= _reserved(here, len(place.cpus), ticks)
             if len(levels) > 1:
                 obstacle = "no method covers fixed priorities below reservations on several CPUs"
         else:
-            known |= _fixed(here, [i for i in items if i.level > level], known, place, ticks)
-            late = next((i for i in here if not _in_time(i, known[i.name])), None)
+            answers |= _fixed(here, [i for i in items if i.level > level], answers, place, ticks)
+            late = next((i for i in here if not _in_time(i, answers[i.name])), None)
             obstacle = f"'{late.name}', as urgent or more, is not shown to hold" if late else ""
             if late:  # the bounds of others as urgent rest on its deadline
-                known |= {
+                answers |= {
                     item.name: without_bound(item, obstacle, FIXED)
                     for item in here if item is not late
                 }  # fmt: skip
-    if utilisation(item.raw() for item in items if item.bounded) > len(place.cpus):
+    bounded = [item for item in items if item.bounded and item.level > OTHER]
+    if utilisation(item.raw() for item in bounded) > len(place.cpus):
         return {
             item.name: Response(item.bare, reason=OVERLOAD, overload=item.bare > item.period)
             for item in items
         }
-    return known
+    return answers
 
 
 def _not_covered(item: Item, place: Place, extra: Extra) -> str | None:
@@ -64,11 +65,11 @@ def _not_covered(item: Item, place: Place, extra: Extra) -> str | None:
 
 
 def _fixed(
-    here: Sequence[Item], above: Sequence[Item], known: dict[str, Response], place: Place,
+    here: Sequence[Item], above: Sequence[Item], answers: dict[str, Response], place: Place,
     ticks: Sequence[Stream],
 ) -> dict[str, Response]:  # fmt: skip
     """Return the responses of a level; others as urgent are taken to meet their deadlines."""
-    higher = [(item.stream(), known[item.name].bound or 0) for item in above]
+    higher = [(item.stream(), answers[item.name].bound or 0) for item in above]
     answers = {}
     for item in here:
         equal = [(other.stream(), _due(other).deadline) for other in here if other is not item]
@@ -108,5 +109,5 @@ def _due(item: Item) -> Stream:
     return Stream(item.work, item.period, 0, deadline)
 
 
-def _in_time(item: Item, known: Response) -> bool:
-    return known.bound is not None and known.bound <= _due(item).deadline
+def _in_time(item: Item, answer: Response) -> bool:
+    return answer.bound is not None and answer.bound <= _due(item).deadline

@@ -70,8 +70,7 @@ class Cpu:
 
     def responses(self) -> dict[str, Response]:
         """Return the responses of all tasks without a server."""
-        known = {item.name: self._response(item) for item in self.items}
-        return known | self._phased()
+        return {item.name: self._response(item) for item in self.items} | self._phased()
 
     def _response(self, item: Item) -> Response:
         if item.level == OTHER:
@@ -79,18 +78,18 @@ class Cpu:
         attained = self._attained(item)
         level = entangled(item.level, self.place.users, self.resources)
         if level == OTHER:
-            reason = "it may wait for a resource without a protocol that policy other holds"
-            return Response(attained, reason=reason)
+            why = "it may wait for a resource without a protocol that policy other holds"
+            return Response(attained, reason=why)
         if reason := self._endless(item, level):
             return Response(attained, reason=reason)
         try:
             reserved = item.level == RESERVED
-            known = self._reserved(item) if reserved else self._fixed(item, level)
+            answer = self._reserved(item) if reserved else self._fixed(item, level)
         except TooLong:
             overload = utilisation(o.raw() for o in self.items if o.level >= item.level) > 1
-            reason = OVERLOAD if utilisation(self._streams(level)) > 1 else TOO_LONG
-            return Response(attained, reason=reason, overload=overload)
-        return replace(known, attained=attained)
+            why = OVERLOAD if utilisation(self._streams(level)) > 1 else TOO_LONG
+            return Response(attained, reason=why, overload=overload)
+        return replace(answer, attained=attained)
 
     def _endless(self, item: Item, level: int) -> str | None:
         """Return why there may be no end to what is no less urgent than a level."""
@@ -119,27 +118,46 @@ class Cpu:
 
     def _fixed(self, item: Item, level: int) -> Response:
         """Return the bounds of a task; ``level``: of all for which it may have to wait."""
+        woken = self._woken_above(item)
         own = item.stream(self.extra.get(item.name) or 0)
+        own = own._replace(wakes=sum(other.work for other in woken))
         blocking = longest(level, self.place.users, self.resources)
         if level < item.level:
             busy = busy_period(self._streams(level), blocking)
             method = "the busy period of all that may run while it waits without a protocol"
             return Response(0, method, busy + own.jitter, busy, blocking)
         higher = [*self.ticks, *self.place.server_streams(level)]
-        higher += [self._stream(other) for other in self._above(level)]
+        higher += [self._stream(other) for other in self._above(level) if other not in woken]
         peers = [other for other in self._level(level) if other is not item]
         equal = [self._stream(other) for other in peers]
         if self._is_punctual(level, blocking):
             return _analysed(own, higher, equal, blocking)
         # Others as urgent may go first whenever they come.
-        known = _analysed(own, [*higher, *equal], [], blocking)
+        answer = _analysed(own, [*higher, *equal], [], blocking)
         turns = all(other.task.policy == "rr" for other in (item, *peers))
         if peers and turns and not item.sections:
             own = fixed.with_turns(own, len(peers), self.quantum + 2 * self.switch)
             with suppress(TooLong):
                 shared = _analysed(own, higher, [], blocking)
-                known = min(known, shared, key=lambda known: known.bound or 0)
-        return known
+                answer = min(answer, shared, key=lambda answer: answer.bound or 0)
+        return answer
+
+    def _woken_above(self, item: Item) -> list[Item]:
+        """Return the tasks that a task wakes, or those it wakes, while all are more urgent.
+
+        Their jobs end before the next job of the task begins, and never delay the one that woke
+        them.
+        """
+        woken: list[Item] = []
+        todo = [item]
+        while todo:
+            waker = todo.pop()
+            todo += [
+                other for other in self._above(item.level)
+                if other.task.arrival == "woken" and other.waker == waker.name
+            ]  # fmt: skip
+            woken += [other for other in todo if other not in woken]
+        return woken
 
     def _above(self, level: int) -> list[Item]:
         return [item for item in self.items if item.level > level]
@@ -171,9 +189,9 @@ class Cpu:
             higher = [*self.ticks, *self.place.server_streams(level)]
             higher += [self._stream(item) for item in self._above(level)]
         for number, own in enumerate(streams):
-            others = [*streams[:number], *streams[number + 1 :]]
+            rivals = [*streams[:number], *streams[number + 1 :]]
             try:
-                if others and fixed.response(own, higher, others, blocking or 0) >= own.period:
+                if rivals and fixed.response(own, higher, rivals, blocking or 0) >= own.period:
                     return False
             except TooLong:
                 return False
@@ -277,20 +295,24 @@ class Cpu:
         reserved = [level == RESERVED for level in levels]
         if any(reserved) and not all(reserved):
             return {}
-        if not any(reserved) and len(set(levels)) < len(levels):
-            return {}
+        if not any(reserved):
+            if len(set(levels)) < len(levels):
+                return {}
+            items.sort(key=lambda item: -item.level)
+            while utilisation(item.raw() for item in items) > 1:
+                items.pop()  # whose responses grow for ever
         phased = [
             offsets.Phased(item.work, item.period, item.task.offset_ns or 0,
                            _due(item).deadline, -item.level)
             for item in items
         ]  # fmt: skip
         try:
-            known = offsets.responses(phased, "edf" if any(reserved) else "fixed")
+            longest_each = offsets.responses(phased, "edf" if any(reserved) else "fixed")
         except TooLong:
             return {}
         return {
             item.name: Response(response, "the whole schedule, by its offsets", response, response)
-            for item, response in zip(items, known, strict=True)
+            for item, response in zip(items, longest_each, strict=True)
         }
 
 

@@ -18,19 +18,27 @@ class TooLong(Exception):  # noqa: N818  an answer, not an error
 
 
 class Stream(NamedTuple):
-    """A stream of jobs; ``work``: what each takes at most."""
+    """A stream of jobs; ``work``: what each takes at most.
+
+    ``wakes``: the work that each releases at its end, which the next job of the stream waits for.
+    """
 
     work: int
     period: int
     jitter: int = 0
     deadline: int = 0
+    wakes: int = 0
 
     def requested(self, time: int) -> int:
-        """Return the work of all jobs that may be released in [0, time)."""
+        """Return the work of all jobs that may be released in [0, time), without what they wake."""
         return -(-(time + self.jitter) // self.period) * self.work
 
+    def waited(self, time: int) -> int:
+        """Return the work until the last job that may be released in [0, time] ends."""
+        return self.released(time) + (time + self.jitter) // self.period * self.wakes
+
     def released(self, time: int) -> int:
-        """Return the work of all jobs that may be released in [0, time]."""
+        """Return the same of [0, time]."""
         return ((time + self.jitter) // self.period + 1) * self.work
 
 
