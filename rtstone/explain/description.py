@@ -113,7 +113,10 @@ def _spent(way: Way) -> tuple[Counter[str], Counter[str]]:
 
 
 def sentence(way: Way) -> str:
-    """Return the answer: what most of the sample was spent on, and in which function most of it."""
+    """Return the answer: what most of the sample was spent on, and in which function most of it.
+
+    Where no function of its own took long, it is the innermost one that lasted all the while.
+    """
     spent: Counter[Kind] = Counter()
     for segment in way.segments:
         spent[segment.kind] += round(segment.length)
@@ -126,9 +129,17 @@ def sentence(way: Way) -> str:
     text = f"{length}, {n / raw:.0%} of them {KINDS[kind]}"
     own, _ = _spent(way)
     name, most = stacks.most_first(own)[0]
-    if most < LEAST_NAMED * raw:
+    if most >= LEAST_NAMED * raw:
+        inner = (stack for stack in way.stacks if stack.frames[-1] == name)
+        callers = max(inner, key=lambda stack: stack.cost).frames[:-1]
+        return f"{text}; {name} ran for {count(most)}{_called_by(callers)}"
+    longest = max((s for s in way.segments if s.kind == kind), key=lambda s: s.length)
+    if longest.length < LEAST_NAMED * raw or not longest.stack:
         return text
-    inner = (stack for stack in way.stacks if stack.frames[-1] == name)
-    callers = max(inner, key=lambda stack: stack.cost).frames[:-1][-3:]
-    below = f", called by {' < '.join(reversed(callers))}" if callers else ""
-    return f"{text}; {name} ran for {count(most)}{below}"
+    *callers, name = longest.stack
+    return f"{text}; {count(longest.length)} within {name}{_called_by(callers)}"
+
+
+def _called_by(callers: Sequence[str]) -> str:
+    """Return the nearest callers in words, empty without any; ``callers``: outermost first."""
+    return f", called by {' < '.join(reversed(callers[-3:]))}" if callers else ""

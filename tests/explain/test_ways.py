@@ -27,3 +27,36 @@ def way(value: float, raw: float) -> Way:
 )
 def test_how_long_it_was(value: float, raw: float, begins: str) -> None:
     assert sentence(way(value, raw)).startswith(begins)
+
+
+OOM = ["out_of_memory", "oom_kill_process", "dump_header", "dump_stack"]
+
+
+@pytest.mark.parametrize(
+    ("longest", "stack", "says"),
+    [
+        (
+            20,
+            OOM,
+            "; 20 within dump_stack, called by dump_header < oom_kill_process < out_of_memory",
+        ),
+        (19, OOM, ""),
+        (20, ["kthread"], "; 20 within kthread"),
+        (20, [], ""),
+    ],
+)
+def test_where_no_function_took_long_what_lasted_is_named(
+    longest: int, stack: list[str], says: str
+) -> None:
+    """As of an OOM kill on linux-6.1-rt, whose report is printed with interrupts masked."""
+    late = [
+        Segment(kind="irq-delay", start=0, length=longest, stack=stack),
+        Segment(kind="irq-delay", start=longest, length=longest - 1, stack=["other"]),
+    ]
+    length = sum(segment.length for segment in late)
+    rest = [Segment(kind=kind, start=0, length=18) for kind in ("switch", "wakeup", "task")]
+    stacks = [Stack(frames=[*stack, f"f{i}"], cost=10) for i in range(10)]
+    sample = Sample(index=0, at_s=None, value=100, raw=100)
+    all_of_it = Way(sample=sample, segments=[*late, *rest], stacks=stacks)
+    expected = f"100 instructions, {length}% of them interrupt delivered late{says}"
+    assert sentence(all_of_it) == expected
