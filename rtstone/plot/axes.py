@@ -14,7 +14,6 @@ from rtstone.errors import UsageError
 from rtstone.printable import line
 
 MM = 25.4  # in an inch
-LINE_MM, HANDLE_MM, LETTER_MM = 3.4, 11.0, 1.4  # of the legend
 
 # Okabe and Ito's colours, which the colour-blind can distinguish, in an order that alternates
 # between dark and light; dashes distinguish them in grey.
@@ -24,7 +23,6 @@ LOOKS = (
     ("#D55E00", (0, (1, 1))), ("#7F7F7F", (0, (5, 1.2, 1, 1.2))),
 )  # fmt: skip
 MARKS = "osD^vP*X"  # of the maxima, in the same order
-MARKS = "osD^vP*X"  # in the same order
 FILLS = (
     ("#444444", ""),
     ("#FFFFFF", "//////"),
@@ -94,7 +92,8 @@ def logarithmic(axis: Any, least: float = 1.0) -> None:
         low, high = middle / math.sqrt(least), middle * math.sqrt(least)
         axis.axes.set(**{f"{name}lim": (low, high)})
     lowest, highest = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
-    plain = (lowest >= _SHORT[0] and highest <= _SHORT[1]) or high < low * _DECADES
+    powers = highest > lowest and high >= low * _DECADES  # enough of them for ticks
+    plain = (lowest >= _SHORT[0] and highest <= _SHORT[1]) or not powers
 
     def tick(value: float, _: object) -> str:
         return f"{value:g}" if plain else f"$10^{{{round(math.log10(value))}}}$"
@@ -103,7 +102,7 @@ def logarithmic(axis: Any, least: float = 1.0) -> None:
         steps = ticker.MaxNLocator(5).tick_values(low, high)
         axis.set_major_locator(ticker.FixedLocator([at for at in steps if low <= at <= high]))
         axis.set_minor_locator(ticker.NullLocator())
-    elif high < low * _DECADES:
+    elif not powers:
         axis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.set_major_formatter(ticker.FuncFormatter(tick))
     axis.set_minor_formatter(ticker.NullFormatter())

@@ -8,12 +8,16 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from rtstone.plot.axes import FILLS, HANDLE_MM, LETTER_MM, LINE_MM, LOOKS, logarithmic, plain_text
+from rtstone.plot.axes import FILLS, LOOKS, MM, logarithmic, plain_text
+from rtstone.plot.legend import Legend, width_mm
 
 _FAR_APART = 30  # ratio of the longest bar to the shortest at which an axis is logarithmic
 _BAR_MM, _GAP_MM = 2.6, 2.0
 _ROOM = 0.3  # for the number right of the longest bar, as a share of the axis
 _LABEL = 26  # letters of a line of a label
+_SIZE = 6.0  # of the letters of a number, in pt
+_AXIS = 0.5  # of the figure's width, the least that labels leave
+_MOST = "#D55E00"
 _EDGE = {"edgecolor": "#000000", "lw": 0.5}
 
 
@@ -53,16 +57,6 @@ def _size(group: Group) -> float:
     return max(_BAR_MM * len(group.drawn), 3.0 * math.ceil(len(group.label) / _LABEL))
 
 
-def legend_height(names: Sequence[str], width: float) -> float:
-    """Return the height in mm of the legend of these series."""
-    return LINE_MM * math.ceil(len(names) / legend_columns(names, width))
-
-
-def legend_columns(names: Sequence[str], width: float) -> int:
-    """Return the columns of the legend of these series in a width in mm."""
-    return max(1, int(width / (HANDLE_MM + LETTER_MM * max(map(len, names), default=1))))
-
-
 def draw(axes: Any, groups: Sequence[Group]) -> None:
     """Draw groups of bars with their numbers, one below the other."""
     numbers = [
@@ -96,27 +90,35 @@ def draw(axes: Any, groups: Sequence[Group]) -> None:
 
 
 def _draw(axes: Any, bar: Bar, place: float, left: float, number: int) -> None:
-    text = {"va": "center", "fontsize": 6, "xytext": (2, 0), "textcoords": "offset points"}
+    text = {"va": "center", "fontsize": _SIZE, "xytext": (2, 0), "textcoords": "offset points"}
     value = bar.value
     if value is not None and value > left:
         axes.barh([place], [value - left], _BAR_MM, left=left, **look(number))
-    right = max([left, *(v for v in (value, bar.most) if v is not None)])
+    right = left if value is None else max(left, value)
     if bar.most is not None and bar.most > left:
-        axes.plot([bar.most], [place], "|", color="#D55E00", markersize=5)
+        axes.plot([bar.most], [place], "|", color=_MOST, markersize=5)
+        if _between(axes, right, bar.most) < width_mm(bar.text, _SIZE) + 2:
+            right = max(right, bar.most)
     axes.annotate(plain_text(bar.text), (right, place), **text)
 
 
+def _between(axes: Any, low: float, high: float) -> float:
+    """Return how many mm at least lie between two values on the axis; it is not yet laid out."""
+    scale = axes.xaxis.get_transform().transform
+    begin, end, left, right = (float(scale(at)) for at in (low, high, *axes.get_xlim()))
+    return (end - begin) / (right - left) * _AXIS * axes.figure.get_figwidth() * MM
+
+
 def legend(
-    figure: Any, names: Sequence[str], width: float, *, areas: bool = True, lines: bool = False,
+    names: Sequence[str], width: float, *, areas: bool = True, lines: bool = False,
     maxima: bool = False,
-) -> None:  # fmt: skip
-    """Add the legend of the series; their look as bars (``areas``), as lines, or as both.
+) -> Legend:  # fmt: skip
+    """Return the legend of the series; their look as bars (``areas``), as lines, or as both.
 
     ``maxima``: whether marks are among the bars.
     """
     patches: Any = import_module("matplotlib.patches")
     module: Any = import_module("matplotlib.lines")
-    handler: Any = import_module("matplotlib.legend_handler")
     handles: list[Any] = []
     for number in range(len(names)):
         fill, hatch = FILLS[number % len(FILLS)]
@@ -124,12 +126,8 @@ def legend(
         drawn = [patches.Patch(facecolor=fill, hatch=hatch, **_EDGE)] if areas else []
         drawn += [module.Line2D([], [], color=color, linestyle=dashes)] if lines else []
         handles.append(tuple(drawn))
-    labels = [plain_text(name) for name in names]
+    texts = list(names)
     if maxima:
-        handles.append(module.Line2D([], [], marker="|", linestyle="", color=LOOKS[6][0]))
-        labels.append("maximum")
-    figure.legend(
-        handles=handles, labels=labels, loc="outside upper left",
-        ncols=legend_columns(labels, width),
-        handler_map={tuple: handler.HandlerTuple(ndivide=None)},
-    )  # fmt: skip
+        handles.append(module.Line2D([], [], marker="|", linestyle="", color=_MOST, markersize=5))
+        texts.append("maximum")
+    return Legend(handles, texts, width)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from rtstone.documents.case_name import CaseName, case_names
+from rtstone.documents.case_name import CaseName, case_names, setting
 from rtstone.documents.imported import PLACE, tool
 from rtstone.documents.other_names import is_called
 from rtstone.documents.plan import NONE
-from rtstone.documents.run import HARTSTONE, Result, Run
+from rtstone.documents.run import HARTSTONE, Result, Run, Value
 from rtstone.errors import UsageError, unknown
 from rtstone.results.rhealstone import COMPONENTS
 
@@ -31,9 +31,13 @@ class Curve(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """The curves of a figure; ``invalid``, ``smaller``: how many results were left out, and why."""
+    """The curves of a figure; ``invalid``, ``smaller``: how many results were left out, and why.
+
+    ``common``: parameters, series and load that all curves have, which their names leave out.
+    """
 
     curves: list[Curve]
+    common: str
     invalid: int
     smaller: int
 
@@ -58,9 +62,9 @@ def choose(
         raise UsageError(f"no valid result of {result.bench}: {result.reason or result.status}")
     largest = sorted(range(len(pairs)), key=lambda k: -(pairs[k][1].max or 0))[:most]
     drawn = [pairs[k] for k in sorted(largest)]
-    named = zip(drawn, names(drawn), strict=True)
-    curves = [Curve(*pair, name) for pair, name in named]
-    return Chosen(curves, len(wanted) - len(pairs), len(pairs) - len(drawn))
+    common, texts = names(drawn)
+    curves = [Curve(*pair, name) for pair, name in zip(drawn, texts, strict=True)]
+    return Chosen(curves, common, len(wanted) - len(pairs), len(pairs) - len(drawn))
 
 
 def subject(
@@ -135,23 +139,60 @@ def _of_bench(run: Run, bench: str | None) -> list[tuple[Run, Result]]:
 # ---- names --------------------------------------------------------------------------------------
 
 
-def names(pairs: Sequence[tuple[Run, Result]]) -> list[str]:
-    """Return for each result what distinguishes it: the system, the bench if several, its label.
+def names(pairs: Sequence[tuple[Run, Result]]) -> tuple[str, list[str]]:
+    """Return what results have in common, and for each what distinguishes it from the others.
 
-    Where nothing does, its load.
+    That is its system, its bench, its parameters, its series and its load, as far as they differ;
+    where nothing does, its load.
     """
     runs = {run.run_id: run for run, _ in pairs}
     of_run = dict(zip(runs, systems(list(runs.values())), strict=True))
     tables = [table for run in runs.values() for table in run.benches]
-    cases = [(r.bench, r.params, r.series, r.load) for _, r in pairs]
-    several = len({result.bench for _, result in pairs}) > 1
+    results = [result for _, result in pairs]
+    benches, series, loads = (
+        {getattr(result, name) for result in results} for name in ("bench", "series", "load")
+    )
+    shared = _shared(results) if len(benches) == 1 else {}
+    cases = [
+        (r.bench, {name: v for name, v in r.params.items() if name not in shared}, r.series, r.load)
+        for r in results
+    ]
     texts = []
     for (run, _), name in zip(pairs, case_names(cases, tables), strict=True):
         system = of_run[run.run_id] if len(runs) > 1 else ""
-        case = str(name) if several and not system.startswith(name.bench) else name.label
-        load = "no load" if name.load == NONE else f"load {name.load}"
-        texts.append(", ".join(filter(None, (system, case))) or load)
-    return texts
+        bench = name.bench if len(benches) > 1 and not system.startswith(name.bench) else ""
+        case = f"{bench} {name.params if len(series) == 1 else name.within_bench}".strip()
+        under = words_of(name.load) if len(loads) > 1 else ""
+        texts.append(", ".join(filter(None, (system, case, under))) or words_of(name.load))
+    common = [
+        _settings(results[0].bench, shared, pairs[0][0]),
+        *(series if len(series) == 1 else ()), *(map(words_of, loads) if len(loads) == 1 else ()),
+    ]  # fmt: skip
+    return ", ".join(filter(None, common)), texts
+
+
+def _shared(results: Sequence[Result]) -> dict[str, Value]:
+    """Return the parameters that have the same value in all results, of one bench."""
+    return {
+        name: value
+        for name, value in results[0].params.items()
+        if all(name in r.params and r.params[name] == value for r in results)
+    }
+
+
+def _settings(bench: str, params: Mapping[str, Value], run: Run) -> str:
+    """Return parameters as users write them: the period, and those that are no default."""
+    (name,) = case_names([(bench, params, "", NONE)], run.benches)
+    table = next((table for table in run.benches if table.id == bench), None)
+    period = "period" if table and table.param("period") and "period" in params else ""
+    if not period or f"{period}=" in name.params:
+        return name.params
+    return f"{period}={setting(table, period, params[period])} {name.params}".rstrip()
+
+
+def words_of(load: str) -> str:
+    """Return a load in words."""
+    return "no load" if load == NONE else f"load {load}"
 
 
 def systems(runs: Sequence[Run]) -> list[str]:

@@ -11,7 +11,7 @@ from rtstone.documents.run import Result, Run
 from rtstone.errors import UsageError
 from rtstone.plot import bars
 from rtstone.plot.axes import Scale, scale_of
-from rtstone.plot.choose import MOST, systems
+from rtstone.plot.choose import MOST, systems, words_of
 from rtstone.results.rhealstone import COMPONENTS
 from rtstone.units import rounded
 
@@ -73,13 +73,9 @@ def _names(runs: Sequence[Run], keys: Sequence[tuple[int, str]]) -> list[str]:
     several = len({load for _, load in keys}) > 1
     names = []
     for number, load in keys:
-        under = [_load(load)] if several or len(runs) == 1 else []
+        under = [words_of(load)] if several or len(runs) == 1 else []
         names.append(", ".join([*([named[number]] if len(runs) > 1 else []), *under]))
     return names
-
-
-def _load(load: str) -> str:
-    return "no load" if load == NONE else f"load {load}"
 
 
 def _bar(result: Result | None, scale: Scale) -> bars.Bar | None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import math
-import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,9 +22,6 @@ from rtstone.errors import UsageError
 from rtstone.plot import bars, data
 from rtstone.plot.axes import (
     FILLS,
-    HANDLE_MM,
-    LETTER_MM,
-    LINE_MM,
     LOOKS,
     MARKS,
     Scale,
@@ -37,6 +33,7 @@ from rtstone.plot.axes import (
 )
 from rtstone.plot.choose import MOST, WAKE_UPS, Chosen, Curve, choose, experiments, systems
 from rtstone.plot.components import components
+from rtstone.plot.legend import SIZE, Legend, folded
 from rtstone.plot.publication import Panel, Publication, panels
 from rtstone.results.omitted import whole
 from rtstone.summary import ENOUGH, PERCENTILES, WHOLE, is_supported
@@ -48,12 +45,14 @@ PACKAGED = Path("/usr/lib/rtstone")  # where the Debian package has everything
 
 _STYLE = {
     "font.family": "DejaVu Sans", "font.size": 7.5, "axes.labelsize": 7.5, "xtick.labelsize": 7,
-    "ytick.labelsize": 7, "legend.fontsize": 7, "legend.frameon": False, "legend.handlelength": 2.6,
-    "legend.borderaxespad": 0.2, "legend.labelspacing": 0.3, "axes.linewidth": 0.6,
+    "ytick.labelsize": 7, "legend.fontsize": SIZE, "legend.title_fontsize": SIZE,
+    "legend.frameon": False, "legend.handlelength": 2.4, "legend.handletextpad": 0.5,
+    "legend.borderpad": 0.1, "legend.borderaxespad": 0.2, "legend.labelspacing": 0.25,
+    "axes.linewidth": 0.6,
     "lines.linewidth": 1.0, "lines.markersize": 3.2, "patch.linewidth": 1.0,
     "xtick.major.width": 0.6, "ytick.major.width": 0.6, "xtick.minor.width": 0.4,
     "ytick.minor.width": 0.4, "axes.grid": True, "axes.axisbelow": True, "grid.color": "#DDDDDD",
-    "grid.linewidth": 0.4, "hatch.linewidth": 0.5, "savefig.dpi": 600,
+    "grid.linewidth": 0.4, "hatch.linewidth": 0.4, "savefig.dpi": 600,
     # For the same bytes each time, and letters that every viewer has.
     "svg.hashsalt": "rtstone", "svg.fonttype": "path", "pdf.fonttype": 42,
 }  # fmt: skip
@@ -133,7 +132,8 @@ def render(drawn: Plot, form: str) -> bytes:
 
 def _histogram(runs: Sequence[Run], request: Request) -> Plot:
     chosen = choose(runs, request.bench, request.loads)
-    figure, axes = _axes(request, chosen)
+    legend = _legend(request, chosen)
+    figure, axes = _axes(request, legend)
     results = [curve.result for curve in chosen.curves]
     data.check_distributions(results)
     least, scale, per_decade = data.lowest(results), scale_of(results), data.grid(results)
@@ -141,14 +141,20 @@ def _histogram(runs: Sequence[Run], request: Request) -> Plot:
     for number, curve in enumerate(chosen.curves):
         steps = data.histogram(curve.result, least, per_decade)
         tallest = max(tallest, *steps.values)
-        heights = [value or _GROUND for value in steps.values]
         observed = [value or _GROUND for value in steps.observed]
         edges = [edge / scale.factor for edge in steps.edges]
         if len(chosen.curves) == 1:
             axes.stairs(observed, edges, baseline=_GROUND, fill=True, color=_OBSERVED)
-        if observed != heights:
-            axes.stairs(heights, edges, baseline=observed, fill=True, color=_COMPUTED, alpha=0.8)
-        _stairs(axes, number, heights, edges, baseline=_GROUND)
+        if steps.observed != steps.values:
+            added = [
+                total if total > taken else math.nan
+                for total, taken in zip(steps.values, steps.observed, strict=True)
+            ]
+            axes.stairs(
+                added, edges, baseline=observed, fill=True, **_COMPUTED,
+                edgecolor=LOOKS[number][0],
+            )  # fmt: skip
+        _stairs(axes, number, observed, edges, baseline=_GROUND)
         _maximum(axes, number, curve.result.max, scale, at=1.0)
     logarithmic(axes.xaxis, least=2.0)
     axes.set_ylim(_GROUND, tallest * 2)
@@ -156,17 +162,23 @@ def _histogram(runs: Sequence[Run], request: Request) -> Plot:
     axes.set_xlabel(f"{_title(chosen)} ({scale.name})")
     axes.set_ylabel("samples")
     said = f"samples in columns, {per_decade:.3g} a decade; the mark is the maximum"
-    return _finished(figure, request, chosen, said)
+    if any(map(_has_computed, chosen.curves)):
+        said += "; hatched: what was computed for activations that were omitted"
+    return _finished(figure, legend, chosen, said)
 
 
 _GROUND = 0.5  # so that a single sample stands above the axis
-# Of areas: samples that were taken, and those computed for activations that were omitted.
-_OBSERVED, _COMPUTED = "#C9D8E6", "#A50026"  # none of LOOKS
+# Of areas: samples that were taken, and those computed for activations that were omitted, which are
+# no evidence and so have the lighter look.
+_OBSERVED = "#9DBBD8"
+_COMPUTED = {"facecolor": "#FFFFFF", "hatch": "//////", "linewidth": 0.4}
+_ALONE = 0.5  # width in pt of the line of observed samples, beside that of all
 
 
 def _percentiles(runs: Sequence[Run], request: Request) -> Plot:
     chosen = choose(runs, request.bench, request.loads)
-    figure, axes = _axes(request, chosen)
+    legend = _legend(request, chosen)
+    figure, axes = _axes(request, legend)
     results = [curve.result for curve in chosen.curves]
     data.check_distributions(results)
     least, scale = data.lowest(results), scale_of(results)
@@ -177,7 +189,7 @@ def _percentiles(runs: Sequence[Run], request: Request) -> Plot:
             alone = data.percentiles(curve.result, least)
             axes.stairs(
                 [value / scale.factor for value in alone.values], alone.edges, baseline=None,
-                color=_COMPUTED, linewidth=0.7,
+                color=LOOKS[number][0], linewidth=_ALONE,
             )  # fmt: skip
         _stairs(axes, number, heights, steps.edges, baseline=None)
         _maximum(axes, number, curve.result.max, scale, over=float(whole(curve.result).n))
@@ -193,12 +205,15 @@ def _percentiles(runs: Sequence[Run], request: Request) -> Plot:
     axes.set_xlabel("percentile (%)")
     axes.set_ylabel(f"{_title(chosen)} ({scale.name})")
     said = f"percentiles up to those that {ENOUGH} samples lie beyond; the mark is the maximum"
-    return _finished(figure, request, chosen, said)
+    if any(map(_has_computed, chosen.curves)):
+        said += "; thin: observed samples alone"
+    return _finished(figure, legend, chosen, said)
 
 
 def _timeline(runs: Sequence[Run], request: Request) -> Plot:
     chosen = choose(runs, request.bench, request.loads)
-    figure, axes = _axes(request, chosen)
+    legend = _legend(request, chosen)
+    figure, axes = _axes(request, legend)
     traces = [data.timeline(curve.result) for curve in chosen.curves]
     scale = scale_of([curve.result for curve in chosen.curves])
     least = min((v for trace in traces for v in (*trace.low, *trace.high) if v > 0), default=1.0)
@@ -209,16 +224,20 @@ def _timeline(runs: Sequence[Run], request: Request) -> Plot:
         if len(traces) == 1:
             _, lows = _over_time(trace, trace.low, least, scale)
             _, means = _over_time(trace, trace.mean, least, scale)
-            axes.fill_between(times, lows, highs, step="post", color="#000000", alpha=0.12, lw=0)
-            axes.plot(times, means, color="#0072B2", linestyle=LOOKS[1][1], drawstyle="steps-post")
+            axes.fill_between(times, lows, highs, step="post", color=_RANGE, lw=0)
+            axes.plot(times, means, **_MEAN, drawstyle="steps-post")
     logarithmic(axes.yaxis, least=2.0)
     axes.set_xlabel("time (s)")
     axes.set_ylabel(f"{_title(chosen)} ({scale.name})")
     width = quantity(traces[0].width * NS_PER_S, "ns")
     lines = "maximum" + (" (line), mean (dashed), range (grey)" if len(traces) == 1 else "")
     return _finished(
-        figure, request, chosen, f"{lines} of each {width}; omitted activations left out"
+        figure, legend, chosen, f"{lines} of each {width}; omitted activations left out"
     )
+
+
+_RANGE = "#E0E0E0"
+_MEAN = {"color": "#0072B2", "linestyle": LOOKS[1][1]}
 
 
 def _over_time(
@@ -252,7 +271,14 @@ def _maximum(
         return
     place = (value / scale.factor, at) if at is not None else (over, value / scale.factor)
     at_one = ([coordinate] for coordinate in place)
-    axes.plot(*at_one, MARKS[number], color=LOOKS[number][0], markerfacecolor=face(number))
+    axes.plot(*at_one, linestyle="", **_mark(number))
+
+
+def _mark(number: int) -> dict[str, Any]:
+    """Return the look of the marks of a curve or a run."""
+    return {
+        "color": LOOKS[number][0], "marker": MARKS[number], "markerfacecolor": face(number),
+    }  # fmt: skip
 
 
 # ---- maxima by load -----------------------------------------------------------------------------
@@ -268,24 +294,25 @@ def _maxima(runs: Sequence[Run], request: Request) -> Plot:
     rows = list(dict.fromkeys(curve.result.load for curve in chosen.curves))
     names = dict(zip((run.run_id for run in runs), systems(runs), strict=True))
     scale = scale_of([curve.result for curve in chosen.curves])
-    columns = max(1, int(request.width / (HANDLE_MM + LETTER_MM * max(map(len, names.values())))))
-    legend = LINE_MM * math.ceil(len(names) / columns)
-    figure, axes = empty(request.width, request.height or 14 + legend + 4.2 * len(rows))
-    for number, (run_id, name) in enumerate(names.items()):
+    lines: Any = import_module("matplotlib.lines")
+    legend = Legend(
+        [lines.Line2D([], [], linestyle="", **_mark(number)) for number in range(len(names))],
+        list(names.values()), request.width,
+    )  # fmt: skip
+    figure, axes = empty(request.width, request.height or 14 + legend.height + 4.2 * len(rows))
+    for number, run_id in enumerate(names):
         results = [curve.result for curve in chosen.curves if curve.run.run_id == run_id]
         marks = [(r.max / scale.factor, rows.index(r.load)) for r in results if r.max]
         axes.plot(
-            [value for value, _ in marks], [row for _, row in marks], MARKS[number],
-            linestyle="", color=LOOKS[number][0], markerfacecolor=face(number),
-            label=plain_text(name),
-        )  # fmt: skip
+            [value for value, _ in marks], [row for _, row in marks], linestyle="", **_mark(number)
+        )
     axes.set_yticks(
         range(len(rows)), [plain_text("no load" if row == NONE else row) for row in rows]
     )
     axes.set_ylim(len(rows) - 0.5, -0.5)
     logarithmic(axes.xaxis, least=2.0)
     axes.set_xlabel(f"maximum of {_title(chosen)} ({scale.name})")
-    figure.legend(loc="outside upper left", ncols=columns)
+    legend.add(figure)
     return Plot(figure, [*_caption(chosen), "drawn: the maximum under each load"])
 
 
@@ -295,13 +322,13 @@ def _maxima(runs: Sequence[Run], request: Request) -> Plot:
 def _components(runs: Sequence[Run], request: Request) -> Plot:
     """Draw the mean of each component of Rhealstone, with its maximum."""
     shown = components(runs, request.loads)
-    legend = bars.legend_height(shown.series, request.width)
-    tall = request.height or 12 + legend + bars.height(shown.groups)
+    marked = any(bar.most is not None for group in shown.groups for _, bar in group.drawn)
+    legend = bars.legend(shown.series, request.width, maxima=marked)
+    tall = request.height or 12 + legend.height + bars.height(shown.groups)
     figure, axes = empty(request.width, tall)
     bars.draw(axes, shown.groups)
     axes.set_xlabel(f"mean ({shown.scale.name})")
-    marked = any(bar.most is not None for group in shown.groups for _, bar in group.drawn)
-    bars.legend(figure, shown.series, request.width, maxima=marked)
+    legend.add(figure)
     names = ", ".join(run.run_id for run in runs)
     return Plot(
         figure,
@@ -320,12 +347,16 @@ def _publication(runs: Sequence[Run], request: Request) -> Plot:
     drawn_panels, left = panels(request.publication, request.figure)
     names = list(dict.fromkeys(name for panel in drawn_panels for name in panel.systems))
     looks = {name: number for number, name in enumerate(names)}
-    legend = bars.legend_height(names, request.width)
+    legend = bars.legend(
+        names, request.width, areas=any(panel.groups for panel in drawn_panels),
+        lines=any(panel.lines and not panel.tasks for panel in drawn_panels),
+    )  # fmt: skip
     rooms = [bars.height(panel.groups) or 0.5 * request.width for panel in drawn_panels]
-    tall = request.height or legend + sum(rooms) + 15 * len(drawn_panels)
+    tall = request.height or legend.height + sum(rooms) + 15 * len(drawn_panels)
     figure, several = empty(request.width, tall, [room + 8 for room in rooms])
     for axes, panel in zip(several, drawn_panels, strict=True):
-        axes.set_title(_folded(panel.title, request.width), fontsize=7.5, loc="left")
+        title = folded(panel.title, 0.65 * request.width * SIZE / _TITLE)
+        axes.set_title(title, fontsize=_TITLE, loc="left")
         unit = units.SYMBOLS.get(panel.unit, panel.unit)
         if panel.groups:
             bars.draw(axes, [_by_name(group, panel, names) for group in panel.groups])
@@ -342,11 +373,7 @@ def _publication(runs: Sequence[Run], request: Request) -> Plot:
             _of_tasks(axes, panel)
         else:
             logarithmic(axes.yaxis, least=2.0)
-    if names:
-        bars.legend(
-            figure, names, request.width, areas=any(panel.groups for panel in drawn_panels),
-            lines=any(panel.lines and not panel.tasks for panel in drawn_panels),
-        )  # fmt: skip
+    legend.add(figure)
     caption = [f"{document.title}, printed {document.printed}, and today's runs beside it"]
     caption += [f"drawn: {'; '.join(dict.fromkeys(panel.title for panel in drawn_panels))}"]
     caption += [
@@ -375,6 +402,7 @@ def _of_tasks(axes: Any, panel: Panel) -> None:
     top.set_xticks([at for at, _ in ticks], [plain_text(text) for _, text in ticks], fontsize=6)
 
 
+_TITLE = 7.5  # of the letters of a panel's title, in pt
 _TICKS = 6  # of a second axis, between which there is room for their texts
 
 
@@ -382,10 +410,6 @@ def _by_name(group: bars.Group, panel: Panel, names: Sequence[str]) -> bars.Grou
     """Return the group with its bars in the places of all systems of the figure."""
     own = dict(zip(panel.systems, group.bars, strict=True))
     return group._replace(bars=[own.get(name) for name in names])
-
-
-def _folded(text: str, width: float) -> str:
-    return textwrap.fill(plain_text(text), max(int(0.65 * width / LETTER_MM), 12))
 
 
 # ---- breakdown ----------------------------------------------------------------------------------
@@ -396,17 +420,14 @@ def _breakdown(runs: Sequence[Run], request: Request) -> Plot:
     reached = [(name, data.breakdowns(results)) for name, results in named]
     labels = list(dict.fromkeys(bar.label for _, own in reached for bar in own))
     thickness = 0.8 / len(reached)
-    names = LINE_MM * len(reached) if len(reached) > 1 else 0
-    room = request.height or 14 + names + len(labels) * max(4.0, 3.1 * len(reached))
+    legend = bars.legend([name for name, _ in named] if len(named) > 1 else [], request.width)
+    room = request.height or 14 + legend.height + len(labels) * max(4.0, 3.1 * len(reached))
     figure, axes = empty(request.width, room)
-    for number, (name, own) in enumerate(reached):
+    for number, (_, own) in enumerate(reached):
         fill, hatch = FILLS[number % len(FILLS)]
         for bar in own:
             at = labels.index(bar.label) + (number - (len(reached) - 1) / 2) * thickness
             _bar(axes, bar, at, thickness, {"color": fill, "hatch": hatch, "edgecolor": "#000000"})
-        axes.barh(
-            [-9], [0], color=fill, hatch=hatch, edgecolor="#000000", lw=0.5, label=plain_text(name)
-        )
     axes.set_yticks(range(len(labels)), [plain_text(label) for label in labels])
     axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.set_xlim(
@@ -419,8 +440,7 @@ def _breakdown(runs: Sequence[Run], request: Request) -> Plot:
     )
     axes.grid(visible=False, axis="y")
     axes.set_xlabel("breakdown utilisation (% of raw speed)")
-    if len(reached) > 1:
-        figure.legend(loc="outside upper left")
+    legend.add(figure)
     title = f"Hartstone: {', '.join(name for name, _ in named)}; {len(labels)} experiments"
     return Plot(
         figure,
@@ -451,32 +471,32 @@ def _bar(axes: Any, reached: data.Reached, at: float, height: float, look: dict[
 # ---- what all have in common --------------------------------------------------------------------
 
 
-class _Legend(NamedTuple):
-    """The entries of a legend, folded to fit, in so many columns, and their height in mm."""
-
-    entries: list[str]
-    columns: int
-    height: float
-
-
-def _legend(request: Request, chosen: Chosen) -> _Legend:
-    entries = [_entry(curve, omitted=request.kind != "timeline") for curve in chosen.curves]
-    entries += [entry for entry, _ in _kinds_of_samples(request, chosen)]
-    room = request.width - HANDLE_MM
-    folded = [
-        textwrap.fill(plain_text(entry), max(int(room / LETTER_MM), 12)) for entry in entries
-    ]  # fmt: skip
-    longest = HANDLE_MM + LETTER_MM * max(map(len, entries))
-    columns = max(1, min(3, len(entries), int(request.width / longest)))
-    lines = sum(entry.count("\n") + 1 for entry in folded)
-    return _Legend(folded, columns, LINE_MM * math.ceil(lines / columns))
-
-
-def _axes(request: Request, chosen: Chosen) -> tuple[Any, Any]:
+def _axes(request: Request, legend: Legend) -> tuple[Any, Any]:
     """Return a figure of the requested size, and its axes."""
-    return empty(
-        request.width, request.height or 0.66 * request.width + _legend(request, chosen).height
-    )
+    return empty(request.width, request.height or 0.62 * request.width + legend.height)
+
+
+def _legend(request: Request, chosen: Chosen) -> Legend:
+    """Return the legend of curves: above it what all have in common, of one curve all its facts."""
+    lines: Any = import_module("matplotlib.lines")
+    omitted = request.kind != "timeline"
+    samples = [_samples(curve, omitted=omitted) for curve in chosen.curves]
+    handles: list[Any] = []
+    texts: list[str] = []
+    if len(chosen.curves) == 1:
+        common = [chosen.common, samples[0]]
+    else:
+        sizes = {whole(curve.result).n if omitted else curve.result.n for curve in chosen.curves}
+        common = [chosen.common, *(f"n = {count(n)} each" for n in sizes if len(sizes) == 1)]
+        for number, curve in enumerate(chosen.curves):
+            look = _mark(number) if omitted else {"color": LOOKS[number][0]}
+            handles.append(lines.Line2D([], [], linestyle=LOOKS[number][1], **look))
+            own = _remarks(curve, omitted=omitted) if len(sizes) == 1 else [samples[number]]
+            texts.append(", ".join([curve.name, *own]))
+    for handle, text in _kinds_of_samples(request, chosen):
+        handles.append(handle)
+        texts.append(text)
+    return Legend(handles, texts, request.width, ", ".join(filter(None, common)))
 
 
 def _title(chosen: Chosen) -> str:
@@ -494,20 +514,9 @@ def _title(chosen: Chosen) -> str:
 _LONGEST = 40  # letters of an axis's title at 84 mm
 
 
-def _finished(figure: Any, request: Request, chosen: Chosen, content: str) -> Plot:
+def _finished(figure: Any, legend: Legend, chosen: Chosen, content: str) -> Plot:
     """Add the legend, and return the figure with its caption."""
-    lines: Any = import_module("matplotlib.lines")
-    marked = request.kind != "timeline"
-    legend = _legend(request, chosen)
-    handles = [
-        lines.Line2D(
-            [], [], color=LOOKS[number][0], linestyle=LOOKS[number][1],
-            marker=MARKS[number] if marked else "", markerfacecolor=face(number), label=entry,
-        )
-        for number, entry in enumerate(legend.entries[: len(chosen.curves)])
-    ]  # fmt: skip
-    handles += [handle for _, handle in _kinds_of_samples(request, chosen)]
-    figure.legend(handles=handles, loc="outside upper left", ncols=legend.columns)
+    legend.add(figure)
     return Plot(figure, [*_caption(chosen), f"drawn: {content}"])
 
 
@@ -515,27 +524,51 @@ def _has_computed(curve: Curve) -> bool:
     return whole(curve.result).n > curve.result.n
 
 
-def _kinds_of_samples(request: Request, chosen: Chosen) -> list[tuple[str, Any]]:
-    """Return the entries of the legend that distinguish observed samples from computed ones."""
-    if request.kind == "timeline" or not any(map(_has_computed, chosen.curves)):
-        return []
+def _kinds_of_samples(request: Request, chosen: Chosen) -> list[tuple[Any, str]]:
+    """Return the entries of the legend that say what areas, thin lines and a single mark are."""
     lines: Any = import_module("matplotlib.lines")
     patches: Any = import_module("matplotlib.patches")
-    if request.kind == "percentiles":
-        entry = "observed samples alone"
-        return [(entry, lines.Line2D([], [], color=_COMPUTED, linewidth=0.7, label=entry))]
-    areas = {"computed for omitted activations": _COMPUTED}
-    areas = ({"observed": _OBSERVED} if len(chosen.curves) == 1 else {}) | areas
-    return [(entry, patches.Patch(facecolor=color, label=entry)) for entry, color in areas.items()]
+    alone = len(chosen.curves) == 1
+    if request.kind == "timeline":
+        return [
+            (lines.Line2D([], [], color=LOOKS[0][0]), "maximum"),
+            (lines.Line2D([], [], **_MEAN), "mean"), (patches.Patch(color=_RANGE), "range"),
+        ] if alone else []  # fmt: skip
+    entries: list[tuple[Any, str]] = []
+    if any(map(_has_computed, chosen.curves)):
+        if request.kind == "percentiles":
+            thin = lines.Line2D([], [], color=LOOKS[0][0], linewidth=_ALONE)
+            thick = lines.Line2D([], [], color=LOOKS[0][0])
+            entries += [(thick, "omitted included")] if alone else []
+            entries.append((thin, "observed alone"))
+        else:
+            area = patches.Patch(**_COMPUTED, edgecolor=LOOKS[0][0])
+            entries += [(patches.Patch(color=_OBSERVED), "observed")] if alone else []
+            entries.append((area, "omitted, computed"))
+    if alone and chosen.curves[0].result.max:
+        entries.append((lines.Line2D([], [], linestyle="", **_mark(0)), "maximum"))
+    return entries
 
 
-def _entry(curve: Curve, *, omitted: bool = True) -> str:
-    """Return a line of the legend: name, number of samples, and what was added to them."""
+def _entry(curve: Curve) -> str:
+    """Return the name of a curve, its number of samples, and what was added to them."""
+    return f"{curve.name}, {_samples(curve)}"
+
+
+def _samples(curve: Curve, *, omitted: bool = True) -> str:
+    """Return the number of samples of a curve, and of those that are not drawn as they are."""
     added = whole(curve.result).n - curve.result.n
     beyond = data.beyond(curve.result)
     remarks = f" + {count(added)} omitted" if added and omitted else ""
     remarks += f", {count(beyond)} beyond" if beyond else ""
-    return f"{curve.name}, n = {count(curve.result.n)}{remarks}"
+    return f"n = {count(curve.result.n)}{remarks}"
+
+
+def _remarks(curve: Curve, *, omitted: bool) -> list[str]:
+    """Return how many of a curve's activations were omitted, and how many are not drawn."""
+    added = whole(curve.result).n - curve.result.n if omitted else 0
+    numbers = {"omitted": added, "beyond": data.beyond(curve.result)}
+    return [f"{count(number)} {word}" for word, number in numbers.items() if number]
 
 
 def _caption(chosen: Chosen) -> list[str]:

@@ -43,7 +43,7 @@ from rtstone.results.pool import percentiles
 from rtstone.stats.published.layout import names
 from rtstone.summary import PERCENTILES
 from rtstone.wire.buckets import index_of
-from rtstone.wire.records import Bench
+from rtstone.wire.records import Bench, Param
 from tests.cli.test_compare import store_run
 from tests.conftest import Cli
 from tests.formats.long import DATA, run_of
@@ -52,7 +52,6 @@ from tests.formats.test_import import cyclictest_json
 from tests.report.test_hartstone import ROWS
 from tests.report.test_hartstone import result as experiment
 
-COMPUTED = (*(int(draw._COMPUTED[at : at + 2], 16) / 255 for at in (1, 3, 5)), 1.0)
 GRID = Grid(bits=7, per_tick=1.0, overhead=0)
 
 
@@ -100,14 +99,24 @@ def loads() -> Run:
 
 
 def patches(drawn: Plot) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
-    """Return values and edges of each curve, as matplotlib has them; an empty column is 0."""
+    """Return values and edges of each curve, as matplotlib has them; an empty column is 0.
+
+    On the observed samples of a column stand those that were computed, in a hatched area of their
+    own that has the colour of the curve.  Thin lines are of observed samples alone.
+    """
     (axes,) = drawn.figure.axes
-    steps = [
-        p for p in axes.patches
-        if type(p).__name__ == "StepPatch" and not p.get_fill() and p.get_edgecolor() != COMPUTED
-    ]  # fmt: skip
-    data = [p.get_data() for p in steps]
-    return [(np.where(np.equal(d.values, 0.5), 0, d.values), d.edges) for d in data]
+    steps = [p for p in axes.patches if type(p).__name__ == "StepPatch"]
+    areas = {p.get_edgecolor(): p.get_data() for p in steps if p.get_hatch()}
+    curves = []
+    for patch in steps:
+        if patch.get_fill() or patch.get_linewidth() == draw._ALONE:
+            continue
+        values, edges, _ = patch.get_data()
+        values = np.where(np.equal(values, 0.5), 0, values)
+        if (area := areas.get(patch.get_edgecolor())) is not None:
+            values = np.where(np.isnan(area.values), values, area.values)
+        curves.append((values, edges))
+    return curves
 
 
 # ---- what is drawn is what the documents hold ---------------------------------------------------
@@ -137,26 +146,49 @@ def test_a_histogram_counts_what_the_document_counts() -> None:
 
 
 def test_observed_and_computed_samples_have_areas_of_their_own() -> None:
-    """Below is what was observed; on it what was computed for each omitted activation."""
+    """Below is what was observed; on it, hatched, what was computed for omitted activations."""
     drawn = plot([run(stalled())], Request())
     filled = [p for p in drawn.figure.axes[0].patches if p.get_fill()]
+    assert [bool(patch.get_hatch()) for patch in filled] == [False, True]
     below, above = (patch.get_data() for patch in filled)
-    observed, computed = (patch.get_facecolor()[:3] for patch in filled)
-    assert observed != computed == COMPUTED[:3]
     ((total, edges),) = patches(drawn)
     counts = np.where(np.equal(below.values, 0.5), 0, below.values)
     assert below.edges.tolist() == above.edges.tolist() == edges.tolist()
     assert sum(counts) == 4000 and sum(total) == 4050
-    assert (total >= counts).all()
-    assert np.where(np.equal(above.values, 0.5), 0, above.values).tolist() == total.tolist()
+    added = ~np.isnan(above.values)
+    assert added.any() and (total[added] > counts[added]).all()
+    assert (total[~added] == counts[~added]).all()
     assert above.baseline.tolist() == below.values.tolist()
-    assert legend(drawn)[1:] == ["observed", "computed for omitted activations"]
+    assert title(drawn) == "no load, n = 4 000 + 50 omitted"
+    assert legend(drawn) == ["observed", "omitted, computed", "maximum"]
+    assert drawn.caption[-1].endswith(
+        "hatched: what was computed for activations that were omitted"
+    )
+    assert legend(plot([run(result(1))], Request())) == ["maximum"]
+
+
+def test_the_observed_samples_are_stronger_than_computed_ones() -> None:
+    """What was observed is the evidence: dark, with a full line; what was computed is white."""
+    from matplotlib.colors import rgb_to_hsv, to_rgb
+
+    drawn = plot([run(stalled())], Request())
+    observed, computed = (p for p in drawn.figure.axes[0].patches if p.get_fill())
+    (line,) = (p for p in drawn.figure.axes[0].patches if not p.get_fill())
+    assert rgb_to_hsv(to_rgb(computed.get_facecolor())).tolist() == [0, 0, 1]
+    assert sum(to_rgb(observed.get_facecolor())) < 2.5
+    assert computed.get_linewidth() < line.get_linewidth()
+
+
+def test_the_line_of_observed_samples_alone_has_the_colour_of_its_curve() -> None:
+    both = run(stalled(), structs.replace(stalled(6), load="heavy"))
+    drawn = plot([both], Request("percentiles"))
+    steps = drawn.figure.axes[0].patches
+    thin = [p for p in steps if p.get_linewidth() == draw._ALONE]
+    assert [p.get_data().edges[-1] for p in thin] == [400.0, 400.0]  # 1/(1-q) of 4000 samples
+    assert [p.get_edgecolor() for p in thin] == [p.get_edgecolor() for p in steps if p not in thin]
+    assert legend(drawn)[-1] == "observed alone"
     lines = plot([run(stalled())], Request("percentiles"))
-    assert legend(lines)[1:] == ["observed samples alone"]
-    thin = [p for p in lines.figure.axes[0].patches if p.get_edgecolor() == COMPUTED]
-    assert [p.get_data().edges[-1] for p in thin] == [400.0]  # 1/(1-q) of 4000 samples
-    assert len(legend(plot([run(result(1))], Request()))) == 1
-    assert draw._COMPUTED not in {color for color, _ in looks_of.LOOKS}
+    assert legend(lines) == ["omitted included", "observed alone", "maximum"]
 
 
 def test_curves_of_which_one_lacks_what_the_others_include_say_so() -> None:
@@ -165,7 +197,7 @@ def test_curves_of_which_one_lacks_what_the_others_include_say_so() -> None:
     colleague = structs.replace(run_of(json.dumps(theirs).encode()), name="colleague")
     counted = structs.replace(run_of(cyclictest_json([{28: 9000, 3250: 2}])), name="before")
     drawn = plot([colleague, counted], Request())
-    name = "colleague, interval=1ms thread 0"
+    name = "colleague"
     assert drawn.caption[2] == (
         f"not like the others: {name} lacks the activations that late wake-ups hid, which its "
         "tool does not count; the others include them"
@@ -270,8 +302,7 @@ def test_breakdowns_are_the_figures() -> None:
     labels = [text.get_text() for text in axes.texts]
     assert sorted(labels) == ["64.5", "71.2", "> 98", "?"]
     assert [text.get_text() for text in axes.get_yticklabels()] == ["PH.1", "PH.2"]
-    legend = [text.get_text() for text in drawn.figure.legends[0].get_texts()]
-    assert legend == ["board 1", "board 2"]
+    assert legend(drawn) == ["board 1", "board 2"]
     with pytest.raises(UsageError, match="no Hartstone experiment in run 2026"):
         plot([loads()], Request("breakdown"))
 
@@ -487,28 +518,63 @@ def test_a_publication_without_figures_has_bars_of_its_tables() -> None:
 
 
 def legend(drawn: Plot) -> list[str]:
-    return [text.get_text() for text in drawn.figure.legends[0].get_texts()]
+    """Return the entries of the legend, with plain blanks."""
+    texts = (text.get_text() for text in drawn.figure.legends[0].get_texts())
+    return [text.replace("\u202f", " ") for text in texts]
+
+
+def title(drawn: Plot) -> str:
+    """Return the line above the entries of the legend."""
+    text: str = drawn.figure.legends[0].get_title().get_text()
+    return text.replace("\u202f", " ")
 
 
 def test_the_legend_says_what_tells_curves_from_each_other() -> None:
-    assert legend(plot([loads()], Request())) == [
+    """What all have in common stands above it, once."""
+    drawn = plot([loads()], Request())
+    assert legend(drawn) == [
         "no load, n = 4 000", "load heavy, n = 4 000", "no load, n = 4 000 + 50 omitted",
-        "computed for omitted activations",
+        "omitted, computed",
     ]  # fmt: skip
-    cpus = run(result(1, series="CPU 0"), result(2, series="CPU 1"))
-    assert legend(plot([cpus], Request())) == ["CPU 0, n = 4 000", "CPU 1, n = 4 000"]
-    periods = run(result(1), result(2, params={"period": 2 * 10**6}))
-    assert legend(plot([periods], Request()))[1] == "period=2000000, n = 4 000"
+    assert title(drawn) == ""
+    cpus = plot([run(result(1, series="CPU 0"), result(2, series="CPU 1"))], Request())
+    assert (legend(cpus), title(cpus)) == (["CPU 0", "CPU 1"], "no load, n = 4 000 each")
+    periods = plot([run(result(1), result(2, params={"period": 2 * 10**6}))], Request())
+    assert legend(periods) == ["period=1000000", "period=2000000"]
     kernels = [
         run(result(k), run_id=f"run {k}", conditions={"kernel.release": f"6.{k}-rt"})
         for k in (1, 2)
     ]
-    assert legend(plot(kernels, Request())) == [
-        "Linux 6.1-rt, n = 4 000",
-        "Linux 6.2-rt, n = 4 000",
-    ]
+    assert legend(plot(kernels, Request())) == ["Linux 6.1-rt", "Linux 6.2-rt"]
     alike = [run(result(1), run_id=f"run {k}") for k in (1, 2)]
-    assert legend(plot(alike, Request()))[1] == "local run 2, n = 4 000"
+    assert legend(plot(alike, Request()))[1] == "local run 2"
+    late = [run(stalled(k), run_id=f"run {k}") for k in (1, 2)]
+    drawn = plot(late, Request())
+    assert legend(drawn)[:2] == ["local run 1, 50 omitted", "local run 2, 50 omitted"]
+    assert title(drawn) == "no load, n = 4 050 each"
+    assert legend(plot(late, Request("timeline"))) == ["local run 1", "local run 2"]
+
+
+def test_what_curves_have_in_common_has_their_parameters_and_load() -> None:
+    """A reader of a paper does not know the default of the period."""
+    period = Param("period", "duration", "ns", 10**6)
+    touch = Param("touch", "bool", default=True)
+    table = Bench("dk.periodic", "A periodic task", params=[period, touch])
+
+    def drawn(*params: dict[str, Any]) -> Plot:
+        results = [result(1, params=own, load="heavy") for own in params]
+        runs = [run(r, run_id=f"r{k}", benches=[table]) for k, r in enumerate(results)]
+        return plot(runs, Request())
+
+    usual = {"period": 10**6, "touch": True}
+    both = drawn(usual, usual)
+    assert title(both) == "period=1ms, load heavy, n = 4 000 each"
+    assert legend(both) == ["local r0", "local r1"]
+    assert title(drawn(usual)) == "period=1ms, load heavy, n = 4 000"
+    other = {"period": 250_000, "touch": False}
+    both = drawn(other, {**other, "touch": True})
+    assert title(both) == "period=250us, load heavy, n = 4 000 each"
+    assert legend(both) == ["local r0, touch=off", "local r1, touch=on"]
 
 
 class Named(Run, frozen=True, kw_only=True):
@@ -520,9 +586,9 @@ class Named(Run, frozen=True, kw_only=True):
 def test_a_run_is_called_as_its_user_called_it() -> None:
     members = structs.asdict(loads()) | {"results": [result(1)]}
     runs = [Named(**members | {"run_id": name, "name": name}) for name in ("stock", "tuned")]
-    assert legend(plot(runs, Request())) == ["stock, n = 4 000", "tuned, n = 4 000"]
+    assert legend(plot(runs, Request())) == ["stock", "tuned"]
     unnamed = [runs[0], Named(**members)]
-    assert legend(plot(unnamed, Request()))[1] == "local, n = 4 000"
+    assert legend(plot(unnamed, Request()))[1] == "local"
 
 
 def test_of_too_many_the_largest_are_drawn_and_it_is_said() -> None:
@@ -534,6 +600,7 @@ def test_of_too_many_the_largest_are_drawn_and_it_is_said() -> None:
     largest = sorted(many.results[:12], key=lambda r: r.max or 0)[-MOST:]
     assert {line.split(",")[0] for line in legend(drawn)} == {r.series for r in largest}
     assert not any("computed" in line for line in legend(drawn))
+    assert title(drawn) == "no load, n = 4 000 each"
 
 
 @pytest.mark.parametrize(
@@ -580,7 +647,7 @@ def test_odd_documents_are_drawn() -> None:
 def test_names_are_text_whatever_they_hold() -> None:
     texts = ["command:echo $HOME", "command:$a$b^2", "<b>&amp;", "負荷", "a\nb"]
     drawn = plot([run(*(result(k, load=load) for k, load in enumerate(texts)))], Request())
-    assert legend(drawn)[1].replace("\\$", "$") == "load command:$a$b^2, n = 4 000"
+    assert legend(drawn)[1].replace("\\$", "$") == "load command:$a$b^2"
     text = render(drawn, "svg").decode()
     assert "<b>" not in text
     assert render(drawn, "png")
@@ -633,6 +700,7 @@ def test_everything_fits_into_a_column_and_can_be_read(kind: str) -> None:
         beyond = middle[0] > box.x1 + 1 or middle[0] < 0  # a tick that is not drawn
         beyond |= middle[1] > box.y1 + 1 and middle[0] < box.x0
         if text.get_visible() and text.get_text() and not beyond:
+            assert not re.search(r"(n =|\d)\n", text.get_text())
             assert text.get_fontsize() >= 6
             assert at.x0 >= -1 and at.x1 <= width + 1 and at.y1 <= height + 1, text
     (legend_box,) = (legend.get_window_extent() for legend in drawn.figure.legends)
@@ -653,6 +721,43 @@ def test_axes_have_ticks_that_say_a_number(spread: float, kind: str) -> None:
         labels = [label.get_text() for at, label in places if low <= at <= high]
         assert 2 <= len(labels) == len(set(labels)) <= 10 and all(labels), (spread, labels)
         assert len({"$" in label for label in labels}) == 1, labels  # of one notation
+
+
+def test_maxima_of_one_decade_have_ticks_that_say_a_number() -> None:
+    """From 240 to 5530 µs there is one power of ten."""
+    ends = [result(k, load=str(k), max=value) for k, value in enumerate((240e3, 5530e3))]
+    (axes,) = plot([run(*ends)], Request("maxima")).figure.axes
+    axes.figure.canvas.draw()
+    low, high = axes.get_xlim()
+    places = zip(axes.xaxis.get_majorticklocs(), axes.xaxis.get_majorticklabels(), strict=True)
+    labels = [label.get_text() for at, label in places if low <= at <= high]
+    assert labels == ["500", "1000", "2000", "5000"]
+
+
+def test_the_number_of_a_bar_stands_beside_it_and_not_at_its_maximum() -> None:
+    """Unless both are so near that they would touch."""
+    drawn = plot([run(component("ts", 1000.0, max=9000.0), component("il", 9000.0, max=9001.0))],
+                 Request("components"))  # fmt: skip
+    places = {text.get_text(): text.xy[0] for text in drawn.figure.axes[0].texts}
+    assert places == {"1": 1.0, "9": pytest.approx(9.001)}
+
+
+def test_a_legend_takes_a_quarter_of_a_column_s_figure_at_most() -> None:
+    """Of two runs of which one had omitted activations."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    named = [
+        run(result(1, load="heavy"), run_id="a", target=Target(name="stock")),
+        run(structs.replace(stalled(), load="heavy"), run_id="b", target=Target(name="tuned")),
+    ]
+    for kind in ("histogram", "percentiles"):
+        figure = plot(named, Request(kind)).figure
+        FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call]
+        (entries,) = figure.legends
+        lines = {round(text.get_window_extent().y0) for text in entries.get_texts()}
+        assert len(lines) < len(entries.get_texts()) == 3
+        assert entries.get_window_extent().height < 0.25 * figure.bbox.height
+        assert figure.axes[0].get_window_extent().height > 0.55 * figure.bbox.height
 
 
 @pytest.mark.parametrize("form", FORMATS)

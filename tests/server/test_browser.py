@@ -47,8 +47,8 @@ def served(places: Places, copied: Copied) -> Iterator[Served]:
 
 def under_load(run: Run) -> Run:
     """Return a run with a short name of a case, and longer ones."""
-    *others, periodic = run.results
-    return replace(run, results=[*(replace(r, load="heavy") for r in others), periodic])
+    *services, periodic = run.results
+    return replace(run, results=[*(replace(r, load="heavy") for r in services), periodic])
 
 
 def views(served: Served) -> list[str]:

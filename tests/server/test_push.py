@@ -96,17 +96,16 @@ def test_a_run_that_another_push_has_sent_meanwhile_is_reported_by_both(
 ) -> None:
     """By the one that sent it as pushed, by the one that was to send it as there already."""
     own(template, "r-1")
-    others: list[Delivered] = []
+    deliveries: list[Delivered] = []
 
     def queued_and_sent(to: Address, run: Path) -> None:
         queue(to, run)
         with Server(to) as server:
-            others.append(deliver(server))
+            deliveries.append(deliver(server))
 
     monkeypatch.setattr("rtstone.server.client.outbox.queue", queued_and_sent)
     done = cli("push", served.url, "r-1")
-    other = others[0]
-    assert [(push.run_id, push.fresh) for push in other.pushed] == [("r-1", True)]
+    assert [(push.run_id, push.fresh) for push in deliveries[0].pushed] == [("r-1", True)]
     assert (done.status, done.err) == (0, f"there already: {served.url}/p/main/runs/r-1\n")
     monkeypatch.setattr("rtstone.server.client.outbox.queue", queue)
     to = address(served.url)
