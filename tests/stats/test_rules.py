@@ -122,7 +122,9 @@ def test_of_samples_in_bursts_the_reason_says_what_they_are_worth() -> None:
             values[start : start + 50] += 5000
         points, counts = np.unique(values, return_counts=True)
         histogram = list(zip(points.tolist(), counts.tolist(), strict=True))
-        numbers = {"n": 9523, "p50": middle + 50, "p99": middle + 5000, "max": middle + 5099}
+        numbers: dict[str, float | int | None] = {
+            "n": 9523, "p50": middle + 50, "p99": middle + 5000, "max": middle + 5099,
+        }  # fmt: skip
         own = structs.replace(
             result("x", numbers), histogram=histogram, batches=batches(values),
             evidence={"section_ns": 9_523_000_000},
