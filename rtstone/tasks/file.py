@@ -180,7 +180,7 @@ def _work(entry: Mapping[str, Any], where: str, path: Path) -> Work:
         )
     if keys == ["kwi"]:
         kwi = entry["kwi"]
-        if isinstance(kwi, bool) or not isinstance(kwi, int | Decimal) or not 0 < kwi <= 10**9:
+        if not isinstance(kwi, int | Decimal) or not 0 < kwi <= 10**9:
             raise UsageError(f"bad number '{kwi}' for 'kwi', in {where}; write one above 0")
         return Work(kwi=float(kwi))
     if keys == ["histogram"]:
@@ -234,8 +234,7 @@ def _priority(entry: Mapping[str, Any], policy: str, where: str) -> Any:
             f"no priority, in {where}; write a number, 1 to 99, larger is more urgent, or "
             '"rm" or "dm"'
         )
-    whole = isinstance(priority, int) and not isinstance(priority, bool)
-    if priority not in ASSIGNED and not (whole and priority in PRIORITIES):
+    if priority not in ASSIGNED and not (isinstance(priority, int) and priority in PRIORITIES):
         raise UsageError(
             f"bad priority '{priority}', in {where}; write a number, 1 to 99, larger is more "
             'urgent, or "rm" or "dm"'
@@ -251,7 +250,7 @@ def _runtime(entry: Mapping[str, Any], policy: str, where: str) -> int | None:
 
 def _cpus(entry: Mapping[str, Any], where: str) -> list[int]:
     cpu = entry.get("cpu", 0)
-    if isinstance(cpu, bool) or not isinstance(cpu, int | str):
+    if not isinstance(cpu, int | str):
         raise UsageError(f"bad CPU '{cpu}', in {where}; write a number or a list such as \"0-3\"")
     try:
         return sorted(cpu_set(str(cpu)))

@@ -89,8 +89,8 @@ def margin(state: Callable[[Fraction], State], holds: bool) -> tuple[float | Non
     tasks, chains, loads = state(Fraction(high, PARTS))
     names = [task.task for task in tasks if task.verdict != "holds"]
     names += [chain.chain for chain in chains if chain.verdict != "holds"]
-    names += [f"CPU {cpu_list(load.cpus)}" for load in loads if load.verdict != "holds"]
-    return (low / PARTS if low else None), names
+    cpus = [f"CPU {cpu_list(load.cpus)}" for load in loads if load.verdict != "holds"]
+    return (low / PARTS if low else None), names or cpus
 
 
 def _verdict(state: State) -> Verdict:
