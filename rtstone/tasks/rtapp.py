@@ -115,10 +115,12 @@ def strict(text: str) -> str:
 class _Loop:
     """What a thread does over and over, with its times in us.
 
-    ``posts``: the names that it wakes at the end of a job; ``waits``: the name that wakes it.
+    ``least``: the shortest work, of several phases.  ``posts``: the names that it wakes at the end
+    of a job; ``waits``: the name that wakes it.
     """
 
     work: int = 0
+    least: int = 0
     sleep: int = 0
     period: int | None = None
     waits: str | None = None
@@ -194,7 +196,7 @@ class _Reader:
                 f"{number} instances of {where}, in {self.path}; at most {MOST_TASKS} tasks can be "
                 "analysed"
             )
-        loop = self._loop(self._phase(thread, where), where)
+        loop = self._job(thread, where)
         for copy in range(number):
             own = name if number == 1 else f"{name}-{copy}"
             self.tasks.append(self._task(own, table, loop, where))
@@ -202,35 +204,62 @@ class _Reader:
             if loop.waits is not None:
                 self.waits[own] = loop.waits or name
 
-    def _phase(self, thread: Any, where: str) -> Pairs:
-        """Return the events of a thread's only phase."""
+    def _job(self, thread: Any, where: str) -> _Loop:
+        """Return what a thread does over and over: a phase, or several as one."""
         table = _table(thread, where)
         if "phases" not in table:
-            return list(thread)
+            return self._loop(list(thread), where)
         phases = table["phases"]
-        if not isinstance(phases, list) or len(phases) != 1:
-            raise self.refuse("several phases", where)
-        (_, events) = phases[0]
-        own = _table(events, where)
-        if set(own) & {"policy", "priority", "cpus"}:
+        if not isinstance(phases, list) or not phases:
+            raise self.refuse("phases that are no object", where)
+        tables = [_table(events, where) for _, events in phases]
+        if any(set(own) & {"policy", "priority", "cpus"} for own in tables):
             raise self.refuse("settings of a phase", where)
-        return list(events)
+        if len(phases) > 1 and (alike := self._alike([events for _, events in phases], where)):
+            return alike
+        once = all(self._number(own, "loop", 1, where) == 1 for own in tables)
+        if len(phases) > 1 and not once:
+            raise self.refuse("phases that differ, each several times", where)
+        return self._loop([event for _, events in phases for event in events], where)
+
+    def _alike(self, phases: list[Pairs], where: str) -> _Loop | None:
+        """Return the loop of phases that differ in nothing but their work, else None."""
+        before = len(self.left)
+        try:
+            loops = [self._loop(phase, where) for phase in phases]
+        except UsageError:
+            loops = []
+        plain = all(not loop.uses and not loop.posts and loop.waits is None for loop in loops)
+        if not loops or not plain or len({(loop.period, loop.sleep) for loop in loops}) > 1:
+            del self.left[before:]
+            return None
+        self.left[before:] = dict.fromkeys(self.left[before:])
+        works = [loop.work for loop in loops]
+        if min(works) < max(works):
+            self.left.append(f"{where}: which phase follows which; each job takes any one's work")
+        loop = loops[0]
+        loop.work, loop.least = max(works), min(works)
+        return loop
 
     def _loop(self, pairs: Pairs, where: str) -> _Loop:
         """Return what the events of a phase make of a job."""
         events = list(self._events(pairs, where))
-        kinds = [kind for kind, _ in events]
-        waits = [place for place, kind in enumerate(kinds) if kind in {"suspend", "sem_wait"}]
+        waits = [
+            (place, kind)
+            for place, (kind, value) in enumerate(events)
+            if kind in {"suspend", "sem_wait", "timer"} or (kind == "sleep" and value)
+        ]
         if len(waits) > 1:
             raise self.refuse("waiting twice in a job", where)
-        if waits:  # a job begins when it is woken
-            if waits[0]:
-                self.left.append(f"{where}: that its first job begins before it is woken")
-            events = events[waits[0] :] + events[: waits[0]]
+        if waits:  # a job begins when it is woken, and ends before it waits for time
+            place, kind = waits[0]
+            begin = place if kind in {"suspend", "sem_wait"} else (place + 1) % len(events)
+            if begin:
+                self.left.append(f"{where}: where in its events it begins")
+            events = events[begin:] + events[:begin]
         loop = _Loop()
         held: dict[str, int] = {}
-        for place, (kind, value) in enumerate(events):
-            last = place == len(events) - 1
+        for kind, value in events:
             if kind in {"run", "runtime"}:
                 loop.work += self._time(value, kind, where)
                 if loop.posts:
@@ -244,21 +273,16 @@ class _Reader:
             elif kind in {"resume", "sem_post"}:
                 loop.posts.append(shown(str(value)))
             elif kind == "sleep":
-                loop.sleep = self._time(value, kind, where)
-                if loop.sleep and not last:
-                    raise self.refuse("sleeping within a job", where)
-            elif not last:
-                raise self.refuse("waiting for a timer within a job", where)
+                loop.sleep += self._time(value, kind, where)
             else:
                 loop.period = self._period(value, where)
         if held:
             raise self.refuse(f"holding '{next(iter(held))}' from job to job", where)
         if not loop.work:
             raise self.refuse("a job without work", where)
-        if loop.waits is not None and (loop.period or loop.sleep):
-            raise self.refuse("being woken and waiting for time", where)
-        if loop.waits is None and not loop.period and not loop.sleep:
+        if not waits:
             raise self.refuse("a task that never waits", where)
+        loop.least = loop.work
         return loop
 
     def _events(self, pairs: Pairs, where: str) -> Iterator[tuple[str, Any]]:
@@ -314,7 +338,7 @@ class _Reader:
         if "loop" in table and table["loop"] != -1:
             self.left.append(f"{where}: that it ends after {table['loop']} loops")
         work = US * loop.work
-        period = loop.period or (loop.work + loop.sleep if loop.sleep else None)
+        period = loop.period or (loop.least + loop.sleep if loop.sleep else None)
         if loop.period is None and loop.sleep:
             self.left.append(
                 f"{where}: that it sleeps {loop.sleep} us after each job; jobs are taken to be at "
@@ -337,7 +361,7 @@ class _Reader:
             offset_ns=US * self._number(table, "delay", 0, where)
             if "delay" in table and loop.period is not None else None,
             deadline_ns=US * deadline if deadline else None,
-            work=Work(least_ns=work, most_ns=work),
+            work=Work(least_ns=US * loop.least, most_ns=work),
             policy=policy,
             priority=priority,
             runtime_ns=US * runtime if runtime else None,
