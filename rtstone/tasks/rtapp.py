@@ -506,7 +506,9 @@ class _Writer:
         events: list[tuple[str, Any]] = []
         waker = self.set.waker(task.name)
         if waker is not None:
-            events.append(("sem_wait", f"{waker} to {task.name}"))
+            # Known to every version; one that does not know sem_wait would never wait.
+            events.append(("suspend", task.name))
+            self.left.append(f"{where}: that a job which is woken too early is not lost")
         at = 0
         for time, name, held in _locks(task):
             if time > at:
@@ -516,7 +518,7 @@ class _Writer:
         most = task.work.most_ns or 0
         if most > at:
             events.append(("run", self._us(most - at, f"{where}: work")))
-        events += [("sem_post", f"{task.name} to {other.name}") for other in self.set.tasks
+        events += [("resume", other.name) for other in self.set.tasks
                    if self.set.waker(other.name) == task.name]  # fmt: skip
         if task.arrival in {"periodic", "sporadic"}:
             if task.arrival == "sporadic":
