@@ -220,7 +220,9 @@ class Search:
             engine = Local(campaign.name, table.owner, campaign.folder)
             limits = Limits(None if end == inf else max(0.0, end - time.monotonic()))
             try:
-                Runner(table, engine, self._interrupt, lambda _: None).run(limits)
+                ended = Runner(table, engine, self._interrupt, lambda _: None).run(limits)
+                if ended.early and time.monotonic() < end:
+                    error = TargetError(ended.early)
             except (Interrupted, StoreError) as early:
                 error = early
             rows = {row.key: row for row in table.rows()}

@@ -47,17 +47,24 @@ REGISTERS = {
     "riscv32": Register("mstatus", 3, 0),
     "riscv64": Register("mstatus", 3, 0),
 }
-# What exceptions enter; names that begin so.
-ENTRIES = (
-    "vectors", "tramp_vectors", "board_vectors", "asm_", "irq_entries_start",
-    "spurious_entries_start", "entry_", "freertos_risc_v_trap_handler",
-)  # fmt: skip
+# What exceptions enter; names that begin so.  On AArch64 `asm_exit_to_user_mode` is a C function.
+ENTRIES = {
+    "aarch64": ("vectors", "tramp_vectors", "board_vectors"),
+    "x86_64": ("asm_", "irq_entries_start", "spurious_entries_start", "entry_"),
+    "riscv32": ("freertos_risc_v_trap_handler",),
+    "riscv64": ("freertos_risc_v_trap_handler",),
+}
 
 
 class Counted(NamedTuple):
-    """The sections of a run, and how many instructions began with interrupts masked."""
+    """The sections of a run with interrupts masked, and how many instructions began so.
+
+    ``entered``: how many of them an exception began.
+    """
 
     document: SectionsOfRun
+    kind: Sections
+    entered: int
     masked: int
 
 
@@ -88,12 +95,9 @@ def counted(directory: Path, work: Path) -> Counted:
 
     with patch.object(sections, "replay", repeat), patch.object(replay, "_watcher", watcher):
         document = sections.sections_of(directory, run, run.results[0], interrupt=Interrupt())
-    return Counted(document, int(out.read_text("ascii").split()[0]))
-
-
-def by_exception(kind: Sections) -> int:
-    """Return how many sections an exception began."""
-    return sum(s.n for s in kind.sections if s.begin[-1].startswith(ENTRIES))
+    (kind,) = (each for each in document.kinds if each.kind == "irqs-masked")
+    entered = sum(s.n for s in kind.sections if s.begin[-1].startswith(ENTRIES[arch]))
+    return Counted(document, kind, entered, int(out.read_text("ascii").split()[0]))
 
 
 def main() -> None:
@@ -102,9 +106,7 @@ def main() -> None:
     print("system, load: sections, their sum, those by exceptions, by the register, interrupts")
     for name in sys.argv[1:]:
         with tempfile.TemporaryDirectory() as work:
-            document, masked = counted(Path(name), Path(work))
-        (kind,) = (each for each in document.kinds if each.kind == "irqs-masked")
-        entered = by_exception(kind)
+            document, kind, entered, masked = counted(Path(name), Path(work))
         fine = masked == kind.total + entered and not document.while_masked
         wrong |= not fine
         print(f"{document.target}, {document.load}: {kind.n}, {kind.total}, {entered}, {masked}, "
