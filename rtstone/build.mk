@@ -13,7 +13,7 @@ $(ENGINE): $(ENGINE_SOURCE) $(ENGINE_HEADER) rtstone/build.mk | check-tools
 
 # For QEMU up to 8, and since 9.1; it finds its own functions in the emulator that loads it.
 PLUGIN_SOURCE := $(addprefix rtstone/explain/,plugin.c sections.c delays.c tally.c \
-	masks_x86.c masks_riscv.c)
+	masks_x86.c masks_riscv.c masks_supervisor.c)
 PLUGIN_HEADER := $(addprefix rtstone/explain/,plugin.h sections.h delays.h tally.h masks.h)
 
 $(PLUGINS): rtstone/_engine/qemu-plugin-%.so: $(PLUGIN_SOURCE) $(PLUGIN_HEADER) rtstone/build.mk | check-tools

@@ -88,6 +88,7 @@ def wakeups(every: Samples, recorded: Recording, handlers: Handlers) -> Wakeups:
     times, tasks = switches["count"].astype(np.int64), switches["what"]
     delivered = recorded.of_kind(Kind.HANDLED)["size"].astype(np.int64)
     of_task = {task: times[tasks == task] for task in set(tasks.tolist())}
+    step = math.ceil(every.per_tick) - 1  # by which it was due earlier: its clock goes by steps
     longest: tuple[int, int] | None = None
     least, running, late, after = [], 0, 0, None
     for number in range(len(every.buckets)):
@@ -107,9 +108,9 @@ def wakeups(every: Samples, recorded: Recording, handlers: Handlers) -> Wakeups:
         if first < len(handlers.begins) and handlers.begins[first] < switch:
             begin = int(handlers.begins[first])
             waited = int(np.searchsorted(idle, begin)) - 1
-            late = max(late, min(begin - due, int(delivered[first])))
+            late = max(late, min(begin - due + step, int(delivered[first])))
             if waited >= 0:  # while it waits, time passes without instructions
-                late = max(late, int(idle[waited]) - due)
+                late = max(late, int(idle[waited]) - due + step)
     length, sample = (longest[0], -longest[1]) if longest else (None, None)
     return Wakeups(length, sample, least, running, late, after)
 

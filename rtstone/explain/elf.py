@@ -18,7 +18,7 @@ _SECTION = {1: struct.Struct("<10I"), 2: struct.Struct("<IIQQQQIIQQ")}
 _SYMBOL = {1: struct.Struct("<IIIBBH"), 2: struct.Struct("<IBBHQQ")}
 _RELOCATION = struct.Struct("<QQq")
 
-ARM, X86_64, AARCH64 = 40, 62, 183  # machines
+ARM, X86_64, AARCH64, RISCV = 40, 62, 183, 243  # machines
 RELOCATABLE, SHARED = 1, 3  # types of files
 SYMBOLS, RELOCATIONS, DYNAMIC_SYMBOLS, NOTHING = 2, 4, 11, 8  # types of sections
 ALLOCATED, EXECUTABLE = 2, 4  # flags of sections
@@ -161,8 +161,8 @@ def functions_in(elf: Elf, code: Mapping[int, int]) -> Functions:
     for symbol in elf.symbols():
         if symbol.section not in code or symbol.kind not in (LABEL, FUNCTION, RESOLVED):
             continue
-        if not symbol.name or symbol.name.startswith("$"):
-            continue  # a mapping symbol: data, or which instructions follow
+        if not symbol.name or symbol.name.startswith(("$", ".L")):
+            continue  # says whether data or which instructions follow; a label of the compiler's
         section, base = elf.sections[symbol.section], code[symbol.section]
         value = symbol.value
         if elf.machine == ARM and symbol.kind == FUNCTION:

@@ -84,7 +84,7 @@ def _riscv(code: bytes) -> Flow:
         if word >> 7 & 31 == RA:
             return Flow.CALL
         return Flow.RETURN if word == 0x00008067 else Flow.JUMP
-    return Flow.LEAVE if word == 0x30200073 else Flow.JUMP  # mret
+    return Flow.LEAVE if word in {0x30200073, 0x10200073} else Flow.JUMP  # mret, sret
 
 
 def _riscv32(code: bytes) -> Flow:
@@ -108,7 +108,9 @@ ARCHITECTURES = {
     },
     **{
         name: Architecture(
-            name, flow, ((0xB0002073, 0xFFFFF07F),), one_entry=True  # csrr rN, mcycle
+            name, flow,
+            ((0xB0002073, 0xFFFFF07F), (0xC0102073, 0xFFFFF07F)),  # csrr rN, mcycle; rdtime
+            one_entry=True,
         )
         for name, flow in (("riscv32", _riscv32), ("riscv64", _riscv))
     },

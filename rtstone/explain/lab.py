@@ -122,7 +122,7 @@ def machine_of(target: Qemu) -> Machine:
     """Return a target's program with its symbols.  Raises UsageError, TargetError."""
     board = target.system.board
     linux = target.system.kernel is not None
-    if board.arch not in ARCHITECTURES or (linux and ARCHITECTURES[board.arch].one_entry):
+    if board.arch not in ARCHITECTURES:
         raise _strange(board)
     elf = target.image.with_name(f"{target.image.name}.symbols") if linux else target.image
     marks = target.image.with_name(f"{target.image.name.removesuffix('.elf')}.marks")
@@ -140,7 +140,7 @@ def machine_of(target: Qemu) -> Machine:
             f"the symbols of the agent cannot be read, {elf}: {error}; run: rtstone lab build"
         ) from error
     request = Request(arch.stamps, marked["stamp"], entries, marked["sample"])
-    return Machine(target, arch, roles.LINUX if linux else roles.FREERTOS, elf, request)
+    return Machine(target, arch, roles.system_of(board.arch, linux=linux), elf, request)
 
 
 def samples_of(

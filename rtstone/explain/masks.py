@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rtstone.documents.sections import Kind
-from rtstone.explain import daif, gs
+from rtstone.explain import daif, gs, sstatus
 from rtstone.explain.bound import ENTERED, WITHIN, Composition
 from rtstone.explain.elf import Elf
 from rtstone.explain.functions import Functions
@@ -23,7 +23,9 @@ NUMBERS: dict[Kind, int] = {
 }  # of kinds, in what the plugin reads and writes
 
 Line = tuple[str, int, int]  # of the plugin's request
-ARM, PC, RISCV = range(3)  # architectures, as of `masks` in sections.c
+ARM, PC, RISCV, SUPERVISOR = range(4)  # architectures, as of `masks` in sections.c
+
+EITHER = 2  # of `entry-at`: an interrupt, or another exception
 
 # ---- FreeRTOS ------------------------------------------------------------------------------------
 
@@ -248,7 +250,60 @@ def of_pc(elf: Elf, space: AddressSpace, *, preempted: bool) -> Followed:
     return Followed(kinds, lines, _steps(lines, starts, {SCHEDULES, ASKS}))
 
 
-def place_of_linux(code: bytes, symbols: Symbols) -> list[Line]:
+# ---- Linux on RISC-V -----------------------------------------------------------------------------
+
+RISCV_SWITCH = "__switch_to"
+TRAPS = "handle_exception"  # what interrupts and all other exceptions enter...
+INTERRUPT = "do_irq"  # ...and where they lead to, as functions whose names begin so
+EXCEPTIONS = ("do_trap_", "do_page_fault", "handle_bad_stack")
+LEAVES = "ret_from_exception"
+MARKED_RISCV = 24  # as MARKED; the first of them only leave room for calls of ftrace
+
+
+def of_riscv(code: bytes, symbols: Functions, space: AddressSpace) -> Followed:
+    """Return what to follow in a RISC-V kernel, as `of_linux` does."""
+    functions = list(space.functions(""))
+    places = {name: (start, end) for name, start, end in functions}
+    if lacking := {RISCV_SWITCH, TRAPS, INTERRUPT, LEAVES} - places.keys():
+        raise ValueError(f"no function {min(lacking)}")
+    starts = {name: start for name, (start, _) in places.items()}
+    base = symbols.starts[0] & -ALIGNED
+    at = symbols.names.index(RISCV_SWITCH)
+    moved = starts[RISCV_SWITCH] - (symbols.starts[at] - base)
+    accesses = sstatus.accesses(code, symbols, base)
+    offset = sstatus.preempt_count(code)
+    saved = sstatus.context(code[slice(*(at - moved for at in places[RISCV_SWITCH]))])
+    status = sstatus.loading(code, *(at - moved for at in places[LEAVES]))
+    if offset is None or saved is None or status is None:
+        raise ValueError("the preempt count, or what an exception came in, is not where expected")
+    lines: list[Line] = [
+        ("masks", NUMBERS["irqs-masked"], SUPERVISOR),
+        ("switch", *places[RISCV_SWITCH]),
+        ("entry-at", starts[TRAPS], EITHER),
+        ("entry-at", starts[INTERRUPT], 1),
+        *(("entry-at", start, 0) for name, start, _ in functions if name.startswith(EXCEPTIONS)),
+        ("inherit", *places[LEAVES]),
+        ("restore", *(moved + at for at in status)),
+        *(("keep", moved + at, 0) for at in accesses.keeps),
+        *(("wrapper", start, end) for name, start, end in functions if name.startswith(WRAPPING)),
+        ("count", NUMBERS["preempt-off"], (offset - saved) % (1 << 64)),
+        ("stored", *sstatus.stored(offset)),
+    ]
+    kinds: list[Kind] = ["irqs-masked"]
+    if PREEMPTIBLE not in starts:
+        raise ValueError("it is not preempted, which is not followed on RISC-V")
+    kinds.insert(0, "preempt-off")
+    composition = _steps(lines, starts, {SCHEDULES, ASKS})
+    wrapping = {
+        start - base
+        for name, start in zip(symbols.names, symbols.starts, strict=True)
+        if name.startswith(WRAPPING)
+    }
+    masking = _names([*accesses.masks, *sstatus.calls(code, wrapping)], symbols, base)
+    return Followed(kinds, lines, composition, masking)
+
+
+def place_of_linux(code: bytes, symbols: Symbols, arch: str) -> list[Line]:
     """Return by what the plugin finds out where a kernel is in memory, and its trampolines.
 
     ``code``: its Image.  ``symbols``: at the addresses it was linked for.  Raises ValueError if it
@@ -257,6 +312,9 @@ def place_of_linux(code: bytes, symbols: Symbols) -> list[Line]:
     functions = symbols.functions
     start = functions.starts[functions.names.index(BEGIN)]
     at = start - (functions.starts[0] & -ALIGNED)
+    if arch == "riscv64":
+        first = sstatus.straight(code, at, at + MARKED_RISCV)
+        return [("kernel", start + step.at - at, step.word) for step in first]
     lines = [("kernel", start + n, word) for n, word in _words(code[at : at + MARKED])]
     for piece in symbols.pieces:
         if TRAMPOLINES in piece.functions.names:
@@ -273,9 +331,15 @@ def _words(code: bytes) -> Iterator[tuple[int, int]]:
 
 def _masking(code: bytes, symbols: Functions, base: int) -> list[str]:
     """Return the functions that mask interrupts, themselves or by one that does it for others."""
-    places = [place for at in daif.masking(code) if (place := symbols.find(base + at))]
+    masks = daif.masking(code)
+    places = [place for at in masks if (place := symbols.find(base + at))]
     wrapping = {start - base for name, start in places if name.startswith(WRAPPING)}
-    places += [place for at in daif.calls(code, wrapping) if (place := symbols.find(base + at))]
+    return _names([*masks, *daif.calls(code, wrapping)], symbols, base)
+
+
+def _names(code: Iterable[int], symbols: Functions, base: int) -> list[str]:
+    """Return the functions that instructions are in, but for those that mask for others."""
+    places = (place for at in code if (place := symbols.find(base + at)))
     return sorted({name for name, _ in places if not name.startswith(WRAPPING)})
 
 

@@ -63,7 +63,7 @@ static void on_call(unsigned cpu, void *at)
 static void on_trap(unsigned cpu, void *at)
 {
     (void)cpu;
-    masks_enter(false, !called, false, at);
+    masks_enter(instructions(), false, !called, false, at);
     called = false;
     previous = masked;
     masked = true;
@@ -80,6 +80,11 @@ static void on_return(unsigned cpu, void *at)
 void riscv_loaded(uint64_t value)
 {
     loaded = value;
+}
+
+uint64_t riscv_last_loaded(void)
+{
+    return loaded;
 }
 
 static executed effect_of(uint32_t word)

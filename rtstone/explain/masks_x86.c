@@ -40,7 +40,7 @@ static void on_entry(unsigned cpu, void *data)
 {
     (void)cpu;
     const site *at = data;
-    masks_enter(in_user, at->irq, false, at);
+    masks_enter(instructions(), in_user, at->irq, false, at);
     in_user = false;
 }
 

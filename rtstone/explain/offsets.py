@@ -58,9 +58,15 @@ def _called_x86_64(block: Block) -> int | None:
     return block.end + int.from_bytes(block.last[1:], "little", signed=True)
 
 
+def _begun_riscv64(block: Block) -> int:
+    """Return where the block begins: a call takes two instructions, of which it has one."""
+    return block.pc
+
+
 _TARGETS: dict[str, Callable[[Block], int | None]] = {
     "aarch64": _called_aarch64,
     "x86_64": _called_x86_64,
+    "riscv64": _begun_riscv64,
 }
 
 # ---- pieces --------------------------------------------------------------------------------------

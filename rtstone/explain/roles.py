@@ -46,6 +46,14 @@ LINUX = System(
     switches=frozenset({"cpu_switch_to", "__switch_to_asm"}),
 )  # fmt: skip
 
+# RISC-V: interrupts and all else enter by the same function.
+LINUX_RISCV = LINUX._replace(
+    vectors=frozenset(),
+    entries=("handle_exception",),
+    interrupts=frozenset({"do_irq"}),
+    switches=frozenset({"__switch_to"}),
+)
+
 FREERTOS = System(
     # AArch64: its vectors; Cortex-M: what its table of vectors names (agent/boards); RISC-V: where
     # traps lead to
@@ -67,6 +75,13 @@ FREERTOS = System(
     schedules=frozenset({"FreeRTOS_SWI_Handler", "vTaskSwitchContext", "xPortPendSVHandler"}),
     chooses=frozenset({"vTaskSwitchContext"}),
 )  # fmt: skip
+
+
+def system_of(arch: str, *, linux: bool) -> System:
+    """Return the operating system on a processor."""
+    if not linux:
+        return FREERTOS
+    return LINUX_RISCV if arch == "riscv64" else LINUX
 
 
 def bare(name: str) -> str:

@@ -11,13 +11,15 @@
  *                           memory (below) its value is read instead
  *     memory BASE SIZE      the physical addresses of what is in the file `memory`
  *     masks KIND ARCH       a section lasts while interrupts are masked: 0: AArch64, by DAIF; 1:
- *                           x86-64; 2: RISC-V in machine mode
- *     entry-at PC IRQ       x86-64, RISC-V: what an exception enters; 1: an interrupt
+ *                           x86-64; 2: RISC-V in machine mode; 3: in supervisor mode
+ *     entry-at PC IRQ       x86-64, RISC-V: what an exception enters; 1: an interrupt; 2: in
+ *                           supervisor mode: either, which is known once another of these runs
  *     entries FROM TO       x86-64: the same, of interrupts, at each multiple of 8 bytes
  *     leave FROM TO         x86-64: an `iret` that is the return from any of these
  *     vectors FROM TO       tables of exception vectors, each entry of which masks them
  *     save PC -             an `mrs` of DAIF that belongs to a pair, of saving and restoring it
  *     constant PC VALUE     an `msr` of DAIF: whether it masks them
+ *     keep PC -             RISC-V: a write of sstatus that changes nothing about them
  *     inherit FROM TO       code that restores what an exception came in
  *     switch FROM TO        what switches tasks: its first load is from the next one
  *     count KIND DELTA      Linux's preempt count, of 32 bits, this far behind that load, on x86-64
@@ -97,7 +99,7 @@ static struct {
     uint64_t handled; /* instructions of interrupt handlers until it began */
 } on[KINDS];
 
-static ranges raise, lower, vectors, saves, inherits, points;
+static ranges raise, lower, vectors, saves, inherits, points, keeps;
 static ranges steps, restores, raised, lowered;             /* steps: address, and which */
 static ranges entries_at, entries, leaves;                  /* entries_at: address, and by what */
 static range constants[RANGES], switching, stored, counted; /* counted: kind, and behind what */
@@ -112,7 +114,7 @@ static struct {
 
 static const uint8_t *memory;
 static range mapped;
-static enum { AARCH64, X86_64, RISCV } arch;
+static enum { AARCH64, X86_64, RISCV, SUPERVISOR } arch;
 static bool masking, by_priority; /* by_priority: interrupts are masked by it */
 static unsigned masks, depth;     /* depth: of exceptions, where tasks are not known */
 static bool delaying, loads_task; /* loads_task: the next load of a restore is from the task */
@@ -310,10 +312,10 @@ static level *top(void)
     return &current->levels[current->n - 1];
 }
 
-void masks_enter(bool user, bool irq, bool again, const site *at)
+void masks_enter(uint64_t when, bool user, bool irq, bool again, const site *at)
 {
     if (irq && !again)
-        tally_interrupt(instructions(), on[masks].is);
+        tally_interrupt(when, on[masks].is);
     depth++;
     if (switched) {
         if (user) {
@@ -324,12 +326,12 @@ void masks_enter(bool user, bool irq, bool again, const site *at)
             abort();
         current->levels[current->n++] = (level){user, irq, on[masks].is, irq, 0, 0};
         if (broken && user)
-            set(breaking, true, instructions(), at);
+            set(breaking, true, when, at);
     }
     if (delaying && irq)
-        delays_interrupt(instructions(), levels());
-    set(masks, true, instructions(), at);
-    settle(instructions(), at);
+        delays_interrupt(when, levels());
+    set(masks, true, when, at);
+    settle(when, at);
 }
 
 void masks_leave(bool masked, uint64_t begun, const site *at)
@@ -344,6 +346,30 @@ void masks_leave(bool masked, uint64_t begun, const site *at)
     masks_set(masked, begun, at);
 }
 
+/* Flags that were saved, of the task at the level of exceptions that it is in. */
+
+void masks_save(void)
+{
+    top()->saved = top()->saved << 1 | on[masks].is;
+    top()->depth++;
+}
+
+void masks_base(bool masked)
+{
+    top()->base = masked;
+}
+
+bool masks_saved(void)
+{
+    level *l = top();
+    if (!l->depth)
+        return l->base;
+    const bool masked = l->saved & 1;
+    l->saved >>= 1;
+    l->depth--;
+    return masked;
+}
+
 /* ---- the same, of AArch64 ---- */
 
 static void mask(bool is, const site *at)
@@ -351,20 +377,14 @@ static void mask(bool is, const site *at)
     masks_set(is, instructions(), at);
 }
 
-static void save(bool masked)
-{
-    top()->saved = top()->saved << 1 | masked;
-    top()->depth++;
-}
-
 static void on_mask(unsigned cpu, void *at)
 {
     (void)cpu;
     if (read_at && !read_at->saves && instructions() - read_when < LATER) {
         read_at->saves = true; /* of a module, whose code is not known beforehand */
-        save(on[masks].is);
+        masks_save();
     } else if (!read_at) /* flags that were restored already may be restored once more */
-        top()->base = on[masks].is;
+        masks_base(on[masks].is);
     read_at = NULL;
     mask(true, at);
 }
@@ -373,7 +393,7 @@ static void on_unmask(unsigned cpu, void *at)
 {
     (void)cpu;
     read_at = NULL;
-    top()->base = false;
+    masks_base(false);
     mask(false, at);
 }
 
@@ -383,27 +403,22 @@ static void on_read(unsigned cpu, void *data)
     read_at = data;
     read_when = instructions();
     if (read_at->saves)
-        save(on[masks].is);
+        masks_save();
 }
 
 static void on_write(unsigned cpu, void *data)
 {
     (void)cpu;
     const site *at = data;
-    level *l = top();
+    const level *l = top();
     read_at = NULL;
     if (at->masks || at->unmasks) {
-        l->base = at->masks;
+        masks_base(at->masks);
         mask(at->masks, at);
-    } else if (l->depth) {
-        bool masked = l->saved & 1;
-        l->saved >>= 1;
-        l->depth--;
-        mask(masked, at);
-    } else if (at->inherits)
+    } else if (!l->depth && at->inherits)
         mask(current->n > 1 && !l->user && l->masked, at);
     else
-        mask(l->base, at);
+        mask(masks_saved(), at);
 }
 
 /* The second of four entries is an interrupt (Arm ARM, D1.10.2); later ones are from user mode. */
@@ -415,7 +430,7 @@ static void on_vector(unsigned cpu, void *data)
     /* Where the kernel's vectors are hidden from user mode there are two tables to go through. */
     const bool again = user && current->n == 2 && top()->user;
     read_at = NULL;
-    masks_enter(user, irq, again, at);
+    masks_enter(instructions(), user, irq, again, at);
 }
 
 static void on_return(unsigned cpu, void *at)
@@ -465,7 +480,7 @@ static void on_restore(unsigned cpu, uint32_t info, uint64_t address, void *at)
     if (load && loads_task)
         delays_switch(instructions(), address, place_of(at));
     loads_task = load && address == running;
-    if (load && arch == RISCV)
+    if (load && (arch == RISCV || arch == SUPERVISOR))
         riscv_loaded(masks_value(info, address));
 }
 
@@ -475,7 +490,7 @@ static void on_count(unsigned cpu, uint32_t info, uint64_t address, void *data)
     (void)cpu;
     if (!qemu_plugin_mem_is_store(info))
         return;
-    if (arch == AARCH64 && address != current->key + counted.to)
+    if (arch != X86_64 && address != current->key + counted.to)
         return;
     const uint64_t now = instructions() - 1, value = written(info, address, address, 0, 0);
     const bool is = value & HANDLERS;
@@ -629,6 +644,7 @@ static site *site_of_masks(uint64_t pc)
     s->saves = is_in(&saves, linked(pc));
     s->inherits = is_in(&inherits, linked(pc));
     s->leaves = is_in(&leaves, linked(pc));
+    s->keeps = is_in(&keeps, linked(pc));
     s->step_to = IDLES; /* of an instruction that waits */
     for (unsigned i = 0; i < n_constants; i++)
         if (constants[i].from == linked(pc)) {
@@ -641,11 +657,13 @@ static site *site_of_masks(uint64_t pc)
 static site *site_of_entry(uint64_t pc, bool begins)
 {
     enum { ENTRY = 8 }; /* bytes, of which each has a multiple */
+    enum { INTERRUPT = 1, EITHER };
     site *s = site_of_masks(pc);
     for (unsigned i = 0; i < entries_at.n; i++)
         if (entries_at.of[i].from == linked(pc)) {
             s->masks = true;
-            s->irq = entries_at.of[i].to;
+            s->irq = entries_at.of[i].to == INTERRUPT;
+            s->undecided = entries_at.of[i].to == EITHER;
         }
     if (begins && !(pc % ENTRY) && is_in(&entries, linked(pc)))
         s->masks = s->irq = true;
@@ -661,6 +679,8 @@ static void look_at_masks(struct qemu_plugin_insn *insn, uint64_t pc, const enco
         x86_look_at(insn, c, site_of_entry(pc, begins));
     else if (arch == RISCV)
         riscv_look_at(insn, c, site_of_entry(pc, begins));
+    else if (arch == SUPERVISOR)
+        supervisor_look_at(insn, c, site_of_entry(pc, begins), begins);
     else {
         executed effect = effect_on_daif(pc, word, begins);
         if (effect)
@@ -754,6 +774,8 @@ static bool take_range(const char *word, uint64_t a, uint64_t b)
             return add_range(lists[i].all, a, b);
     if (!strcmp(word, "entry-at"))
         return add_range(&entries_at, a, b);
+    if (!strcmp(word, "keep"))
+        return add_range(&keeps, a, a + 1);
     return !strcmp(word, "save") && add_range(&saves, a, a + 1);
 }
 
@@ -812,7 +834,7 @@ bool sections_take(const char *word, uint64_t a, uint64_t b)
     if (!strcmp(word, "masks") && a < KINDS) {
         masking = true;
         masks = (unsigned)a;
-        arch = b == RISCV ? RISCV : b == X86_64 ? X86_64 : AARCH64;
+        arch = b == X86_64 ? X86_64 : b == RISCV ? RISCV : b == SUPERVISOR ? SUPERVISOR : AARCH64;
         return true;
     }
     return tally_take(word, a, b) || take_of_linux(word, a, b) || take_range(word, a, b);

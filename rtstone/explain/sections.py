@@ -40,7 +40,11 @@ from rtstone.units import count
 LEAD = 300_000  # instructions before a section, from which on its callers are followed
 LOOKED_AT = 5  # sections of each kind, whose callers are looked for
 # Physical addresses of the memory of boards whose values are read.
-MEMORY = {"virt-a53": 0x40000000, "virt-rv32": 0x80000000, "virt-rv64": 0x80000000, "q35": 0}
+MEMORY = {
+    "virt-a53": 0x40000000, "virt-rv32": 0x80000000, "virt-rv64": 0x80000000,
+    "virt-riscv64": 0x80000000, "q35": 0,
+}  # fmt: skip
+LINUX = {"aarch64": masks.of_linux, "riscv64": masks.of_riscv}  # what is followed, but of PCs
 CHECK = 255  # the kind of what sums up the interrupts, as in tally.c
 MIB = 1 << 20
 NEVER = Span(1 << 61, 1 << 62)  # while which blocks are counted
@@ -179,13 +183,11 @@ def followed_of(machine: Machine, space: AddressSpace | None = None) -> masks.Fo
             models = {model} if model else set(target.system.preempt)
             preempted = bool(models) and models <= masks.PREEMPTED
             return masks.of_pc(Elf(code), space, preempted=preempted)
-        if arch != "aarch64":
-            raise UsageError(f"sections of Linux are not followed on {arch}")
-        names = kernel.read(target.kernel)
+        follow, names = LINUX[arch], kernel.read(target.kernel)
         if space is not None:
-            return masks.of_linux(code, names.functions, space)
-        followed = masks.of_linux(code, names.functions, symbols.as_linked(names.functions))
-        lines = [*masks.place_of_linux(code, names), *followed.lines]
+            return follow(code, names.functions, space)
+        followed = follow(code, names.functions, symbols.as_linked(names.functions))
+        lines = [*masks.place_of_linux(code, names, arch), *followed.lines]
         return followed._replace(lines=lines)
     except (KeyError, StopIteration, ValueError) as error:
         raise TargetError(f"sections of {target.name} cannot be followed: {error}") from error

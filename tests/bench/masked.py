@@ -47,12 +47,13 @@ REGISTERS = {
     "riscv32": Register("mstatus", 3, 0),
     "riscv64": Register("mstatus", 3, 0),
 }
+SUPERVISOR = Register("mstatus", 1, 0)  # of Linux on RISC-V; while the firmware runs it is not read
 # What exceptions enter; names that begin so.  On AArch64 `asm_exit_to_user_mode` is a C function.
 ENTRIES = {
     "aarch64": ("vectors", "tramp_vectors", "board_vectors"),
     "x86_64": ("asm_", "irq_entries_start", "spurious_entries_start", "entry_"),
     "riscv32": ("freertos_risc_v_trap_handler",),
-    "riscv64": ("freertos_risc_v_trap_handler",),
+    "riscv64": ("freertos_risc_v_trap_handler", "handle_exception"),
 }
 
 
@@ -71,10 +72,12 @@ class Counted(NamedTuple):
 def counted(directory: Path, work: Path) -> Counted:
     """Return the sections of a run, counted twice in the same replay."""
     run = load(directory)
-    arch = replay.target_of(replay.plan_of(directory)).system.board.arch
+    system = replay.target_of(replay.plan_of(directory)).system
+    arch = system.board.arch
     plugin, out = work / "masked.so", work / "masked"
     subprocess.run(("gcc", *FLAGS, SOURCE, "-o", plugin), check=True)
-    register = REGISTERS[arch]
+    linux = arch == "riscv64" and system.kernel is not None
+    register = SUPERVISOR if linux else REGISTERS[arch]
     plain = replay._watcher
     words: list[str] = []
 

@@ -3,7 +3,7 @@
  * interrupts masked, one with preemption off.  It is built without the kernel's headers: what it
  * has of them is taken from modules of the same kernel (planted_linux.py): THIS_MODULE, the bytes
  * of its `struct module`, INIT, where that has the address of `init_module`, COUNT, where a task
- * has its preempt count, VERMAGIC, and CHECKSUMS of what is used of the kernel.
+ * has its preempt count, VERMAGIC, and CHECKSUMS of what is used of the kernel, if it has any.
  */
 typedef unsigned long ulong;
 
@@ -37,6 +37,26 @@ static __attribute__((noinline)) void planted_unpreempted(void)
                      : "=&r"(left), "=&r"(task)
                      : "i"(COUNT)
                      : "cc", "memory");
+}
+
+#elif defined(__riscv)
+
+#define LOOP "li %0, 4998\n1:\taddi %0, %0, -1\n\tbnez %0, 1b\n\tnop\n\tnop\n\t" /* li: 2 */
+
+static __attribute__((noinline)) void planted_masked(void)
+{
+    ulong left;
+    __asm__ volatile("csrci sstatus, 2\n\t" LOOP "csrsi sstatus, 2" : "=&r"(left) : : "memory");
+}
+
+static __attribute__((noinline)) void planted_unpreempted(void)
+{
+    ulong left;
+    __asm__ volatile("lw %0, %1(tp)\n\taddi %0, %0, 1\n\tsw %0, %1(tp)\n\t" LOOP
+                     "lw %0, %1(tp)\n\taddi %0, %0, -1\n\tsw %0, %1(tp)"
+                     : "=&r"(left)
+                     : "i"(COUNT)
+                     : "memory");
 }
 
 #else
@@ -94,7 +114,9 @@ struct module __this_module __attribute__((aligned(64))) = {.name = "planted", .
 SECTION(".modinfo")
 static const char information[] = "license=GPL\0depends=\0name=planted\0vermagic=" VERMAGIC;
 
+#ifdef CHECKSUMS
 SECTION("__versions") static const struct {
     ulong checksum;
     char name[64 - sizeof(ulong)];
 } versions[] = {CHECKSUMS};
+#endif

@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from rtstone.explain import daif, image
+from rtstone.explain import daif, image, sstatus
 from rtstone.explain.elf import Elf
 from rtstone.files import content
 from rtstone.lab import kernels, systems
@@ -27,18 +27,22 @@ from rtstone.lab.kernels import Kernel
 from tests.bench.planted import PLANTED, output
 
 SOURCE = Path(__file__).with_suffix(".c")
-SYSTEMS = ("linux-6.1", "linux-6.1-rt", "q35/linux-6.1-rt", "q35/linux-6.1+preempt=full")
+SYSTEMS = ("linux-6.1", "linux-6.1-rt", "q35/linux-6.1-rt", "q35/linux-6.1+preempt=full",
+           "riscv/linux-unstable")  # fmt: skip
 FLAGS = ("-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-c", "-ffreestanding", "-fno-pic",
          "-fno-stack-protector", "-fno-asynchronous-unwind-tables")  # fmt: skip
 COMPILERS = {
     "aarch64": ("aarch64-linux-gnu-gcc", "-mgeneral-regs-only", "-mno-outline-atomics"),
     "x86_64": ("x86_64-linux-gnu-gcc", "-mcmodel=kernel", "-mno-red-zone", "-mgeneral-regs-only",
                "-fcf-protection=none"),
+    "riscv64": ("riscv64-linux-gnu-gcc", "-march=rv64imac_zicsr", "-mabi=lp64", "-mcmodel=medany",
+                "-mno-relax"),
 }  # fmt: skip
 # From the instruction that switches off up to the one that switches on: that and the loop; on
-# AArch64 the preempt count is loaded and changed before it is stored.
+# AArch64 and RISC-V the preempt count is loaded and changed before it is stored.
 MASKED = PLANTED + 1
-UNPREEMPTED = {"aarch64": PLANTED + 3, "x86_64": PLANTED + 1}
+UNPREEMPTED = {"aarch64": PLANTED + 3, "x86_64": PLANTED + 1, "riscv64": PLANTED + 3}
+COUNTS = {"aarch64": daif.preempt_count, "riscv64": sstatus.preempt_count}
 # The most that an interrupt on its way in and out has while it is not counted as a handler; and the
 # scheduler from its begin to the thread, and from the thread to its next begin.
 AROUND, BETWEEN = 1000, 3000
@@ -73,12 +77,13 @@ def elf_of(module: Path) -> Elf:
 
 
 def checksums(module: Path) -> Iterator[tuple[str, int]]:
-    """Yield the names that a module uses of the kernel, and their checksums."""
+    """Yield the names that a module uses of the kernel, and their checksums if it has these."""
     elf = elf_of(module)
-    (versions,) = (elf.content(s) for s in elf.sections if s.name == "__versions")
-    for at in range(0, len(versions), LENGTH):
-        entry = versions[at : at + LENGTH]
-        yield entry[8:].rstrip(b"\0").decode(), int.from_bytes(entry[:8], "little")
+    for section in elf.sections:
+        versions = elf.content(section) if section.name == "__versions" else b""
+        for at in range(0, len(versions), LENGTH):
+            entry = versions[at : at + LENGTH]
+            yield entry[8:].rstrip(b"\0").decode(), int.from_bytes(entry[:8], "little")
 
 
 def build(kernel: Kernel, work: Path) -> Path:
@@ -97,14 +102,12 @@ def build(kernel: Kernel, work: Path) -> Path:
     (magic,) = (line[9:].decode() for line in information if line.startswith(b"vermagic="))
     sums = {name: value for m in kernel.modules for name, value in checksums(m)}
     names = [*USED, *(["__preempt_count"] if kernel.arch == "x86_64" else [])]
-    entries = ",".join(f'{{{sums[name]:#x},"{name}"}}' for name in names)
-    count = 0
-    if kernel.arch == "aarch64":
-        count = daif.preempt_count(image.kernel(content(kernel.image))) or 0
-    words = (
-        f"-DTHIS_MODULE={this.size}", f"-DINIT={init}", f'-DVERMAGIC="{magic}"',
-        f"-DCHECKSUMS={entries}", f"-DCOUNT={count}",
-    )  # fmt: skip
+    words = [f"-DTHIS_MODULE={this.size}", f"-DINIT={init}", f'-DVERMAGIC="{magic}"']
+    if "modversions" in magic.split():
+        entries = ",".join(f'{{{sums[name]:#x},"{name}"}}' for name in names)
+        words.append(f"-DCHECKSUMS={entries}")
+    if kernel.arch in COUNTS:
+        words.append(f"-DCOUNT={COUNTS[kernel.arch](image.kernel(content(kernel.image)))}")
     module = work / "planted.ko"
     subprocess.run((*COMPILERS[kernel.arch], *FLAGS, *words, SOURCE, "-o", module), check=True)
     return module

@@ -33,10 +33,12 @@ def call(arch: str, at: int, to: int) -> Block:
     if arch == "aarch64":
         word = 0x94000000 | ((to - at) >> 2) & 0x3FFFFFF
         return Block(at - 8, 3, 12, struct.pack("<I", word))
+    if arch == "riscv64":  # of which it is seen where it leads to, in the block that begins there
+        return Block(to, 3, 8, b"\x82\x80")
     return Block(at - 7, 3, 12, b"\xe8" + struct.pack("<i", to - at - 5))
 
 
-@pytest.mark.parametrize("arch", ["aarch64", "x86_64"])
+@pytest.mark.parametrize("arch", ["aarch64", "x86_64", "riscv64"])
 @pytest.mark.parametrize("seed", range(5))
 def test_calls_tell_where_a_kernel_is(arch: str, seed: int) -> None:
     chance = random.Random(seed)
@@ -56,6 +58,19 @@ def test_calls_tell_where_a_kernel_is(arch: str, seed: int) -> None:
     assert kernel_offset(table, blocks, arch) == offset
     assert kernel_offset(table, blocks[::-1], arch) == offset
     assert kernel_offset(table, blocks[40:], arch) is None
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_most_blocks_begin_within_functions(seed: int) -> None:
+    """Of RISC-V, where it is not seen which of them are called."""
+    chance = random.Random(seed)
+    table = functions(20_000, seed)
+    offset = KERNEL + 4096 * chance.randrange(1 << 16)
+    within = [2 * chance.randrange(table.ends[-1] // 2) for _ in range(7000)]
+    begins = [*within, *chance.sample(table.starts, 1000)]
+    blocks = [Block(offset + at, 3, 8, b"\x82\x80") for at in begins]
+    assert kernel_offset(table, blocks, "riscv64") == offset
+    assert kernel_offset(table, blocks[: len(within)], "riscv64") is None
 
 
 def test_another_kernels_calls_tell_nothing() -> None:

@@ -74,7 +74,14 @@ class Plugin:
 
     def __init__(self, folder: Path, *lines: tuple[str, int, int]) -> None:
         (folder / "provided.c").write_text(PROVIDED)
-        names = ("sections.c", "tally.c", "delays.c", "masks_x86.c", "masks_riscv.c")
+        names = (
+            "sections.c",
+            "tally.c",
+            "delays.c",
+            "masks_x86.c",
+            "masks_riscv.c",
+            "masks_supervisor.c",
+        )
         subprocess.run(
             ["gcc", "-shared", "-fPIC", "-O1", f"-I{SOURCES}", *(SOURCES / n for n in names),
              folder / "provided.c", "-o", folder / "plugin.so"],

@@ -175,10 +175,13 @@ def without_stacks(document: Any) -> Any:
     return [without_stacks(v) for v in document] if isinstance(document, list) else document
 
 
-@pytest.mark.parametrize("system", ["freertos-a64", "freertos-m3", "linux-6.1-rt"])
+@pytest.mark.parametrize(
+    "system", ["freertos-a64", "freertos-m3", "linux-6.1-rt", "riscv/linux-unstable"]
+)
 def test_a_watched_run_is_the_same_and_its_sections_those_of_replays(
     cli: Cli, tmp_path: Path, system: str
 ) -> None:
+    skip_long(system, "freertos-a64", "freertos-m3", "linux-6.1-rt")
     if lacking := ready.missing(systems.find(system)):
         pytest.skip(f"no {lacking[0].component}: {lacking[0].command}")
     words = ("run", "dk.periodic", "-p", "samples=40", "--target", f"qemu:{system}", "--json")
@@ -203,7 +206,7 @@ def below_its_bound(cli: Cli, place: Path, sections: dict[str, Any]) -> None:
     assert 0 < bound["seen"] <= bound["longest"]
     assert bound["switched"] + bound["running"] == 40
     assert bound["seen"] <= sections["max"] <= bound["seen"] + bound["after"]
-    if "-rv" in sections["target"]:
+    if any(part in sections["target"] for part in ("-rv", "riscv/")):
         return  # explain refuses it
     done = cli("explain", place, "--sample", bound["sample"], "--json")
     assert done.status == 0, done.err
@@ -255,7 +258,7 @@ def test_the_longest_has_its_callers(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "system",
     ["linux-6.1", "linux-6.1-rt", "q35/linux-6.1-rt", "q35/linux-6.1+preempt=full",
-     "q35/linux-6.1+preempt=none"],
+     "q35/linux-6.1+preempt=none", "riscv/linux-unstable"],
 )  # fmt: skip
 def test_no_interrupt_comes_while_they_are_masked(cli: Cli, tmp_path: Path, system: str) -> None:
     """A fault of the model would let one come; what explain says of a sample fits the sections."""
@@ -265,29 +268,35 @@ def test_no_interrupt_comes_while_they_are_masked(cli: Cli, tmp_path: Path, syst
     assert sections["interrupts"] > 30
     assert sections["while_masked"] == 0
     kinds = {kind["kind"]: kind for kind in sections["kinds"]}
-    other = "preempt-off" if system.endswith(("-rt", "=full")) else "unbroken"
+    counted = system.endswith(("-rt", "=full")) or system.startswith("riscv/")
+    other = "preempt-off" if counted else "unbroken"
     assert kinds.keys() == {"irqs-masked", other}
     for kind in kinds.values():
         assert kind["n"] > 100
         assert 1000 < kind["longest"] < kind["total"] < sections["instructions"]
         assert kind["longest"] == kind["sections"][0]["longest"]
-    done = cli("explain", place, "--json")
-    assert done.status == 0, done.err
-    parts = done.document["way"]["segments"]
-    late = sum(part["length"] for part in parts if part["kind"] == "irq-delay")
-    assert late <= kinds["irqs-masked"]["longest"] + VECTOR
     below_its_bound(cli, place, sections)
     if system.startswith("q35/"):
         assert sections["unseen"] is None
     else:
         assert sections["unseen"]["functions"] > sections["unseen"]["unseen"] > 0
+    done = cli("explain", place, "--json")
+    if system.startswith("riscv/"):
+        assert done.status == 2
+        return
+    assert done.status == 0, done.err
+    parts = done.document["way"]["segments"]
+    late = sum(part["length"] for part in parts if part["kind"] == "irq-delay")
+    assert late <= kinds["irqs-masked"]["longest"] + VECTOR
     if other == "preempt-off":
         return  # where threads of a higher priority may block for longer
     blocking = max((part["length"] for part in parts if part["kind"] == "blocking"), default=0)
     assert blocking <= kinds[other]["longest"]
 
 
-@pytest.mark.parametrize("name", ["linux-6.1", "linux-6.1-rt", "q35/linux-6.1-rt"])
+@pytest.mark.parametrize(
+    "name", ["linux-6.1", "linux-6.1-rt", "q35/linux-6.1-rt", "riscv/linux-unstable"]
+)
 def test_planted_sections_are_first_and_exact(tmp_path: Path, name: str) -> None:
     """Loops of 10,000 instructions in a thread of the kernel, as of a module."""
     skip_long(name, "linux-6.1-rt")
