@@ -42,9 +42,10 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     ``called``: what a person calls the target.  ``runs``: their ids, in the order in which they
     were named.  ``seeds``: their seeds, if the system has any.  ``names``: by id, what the user
     called them.  ``reasons``: why runs are incomplete.  ``command``: that measured the first of
-    them, word by word.  ``stolen``: the largest share of the measured time of a case around which a
-    hypervisor took the CPU, None if that is not known.  ``instructions_per_s``: what its timers
-    take for a second, None of a system whose numbers are times.
+    them, word by word.  ``origin``: the system, the machine and the day of the first of them.
+    ``stolen``: the largest share of the measured time of a case around which a hypervisor took the
+    CPU, None if that is not known.  ``instructions_per_s``: what its timers take for a second, None
+    of a system whose numbers are times.
     """
 
     label: str
@@ -56,6 +57,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     status: Literal["complete", "incomplete"] = "complete"
     reasons: list[str] = []
     command: list[str] = []
+    origin: str = ""
     stolen: float | None = None
     instructions_per_s: int | None = None
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from rtstone import units
 from rtstone.documents.imported import hiding
+from rtstone.documents.origin import origin
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import Run
 from rtstone.errors import UsageError
@@ -88,7 +89,16 @@ def plot(runs: Sequence[Run], request: Request) -> Plot:
     """Draw runs.  Raises UsageError without matplotlib or anything to draw, Inconclusive."""
     _require()
     with _styled():
-        return KINDS[request.kind](runs, request)
+        drawn = KINDS[request.kind](runs, request)
+    return drawn._replace(caption=[*drawn.caption, *_origins(runs)])
+
+
+def _origins(runs: Sequence[Run]) -> list[str]:
+    """Return the lines of a caption on where runs come from, those of one system in one line."""
+    by_origin: dict[str, list[str]] = {}
+    for run in runs:
+        by_origin.setdefault(origin(run), []).append(run.run_id)
+    return [f"measured: {text}; run {', '.join(ids)}" for text, ids in by_origin.items() if text]
 
 
 def _require() -> None:

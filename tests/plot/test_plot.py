@@ -30,7 +30,7 @@ from rtstone.documents.reproduction import (
     Table,
 )
 from rtstone.documents.reproduction import Figure as Drawing
-from rtstone.documents.run import Distribution, Figure, Grid, Result, Run, Target, Trace
+from rtstone.documents.run import Distribution, Figure, Grid, Result, Run, Target, Trace, Value
 from rtstone.errors import Inconclusive, UsageError
 from rtstone.plot import axes as looks_of
 from rtstone.plot import draw
@@ -161,7 +161,7 @@ def test_observed_and_computed_samples_have_areas_of_their_own() -> None:
     assert above.baseline.tolist() == below.values.tolist()
     assert title(drawn) == "no load, n = 4 000 + 50 omitted"
     assert legend(drawn) == ["observed", "omitted, computed", "maximum"]
-    assert drawn.caption[-1].endswith(
+    assert drawn.caption[-2].endswith(
         "hatched: what was computed for activations that were omitted"
     )
     assert legend(plot([run(result(1))], Request())) == ["maximum"]
@@ -577,6 +577,17 @@ def test_what_curves_have_in_common_has_their_parameters_and_load() -> None:
     assert legend(both) == ["local r0, touch=off", "local r1, touch=on"]
 
 
+def test_the_caption_says_what_was_measured_and_when() -> None:
+    conditions: dict[str, Value] = {
+        "kernel.name": "Linux",
+        "kernel.release": "6.1-rt",
+        "cpu.model": "A72",
+    }
+    both = [run(result(k), run_id=f"r{k}", conditions=conditions) for k in (1, 2)]
+    caption = plot(both, Request()).caption
+    assert caption[-1] == "measured: Linux 6.1-rt, A72, 2026-01-02; run r1, r2"
+
+
 class Named(Run, frozen=True, kw_only=True):
     """A run that its user gave a name."""
 
@@ -595,8 +606,8 @@ def test_of_too_many_the_largest_are_drawn_and_it_is_said() -> None:
     many = run(*(result(k, series=f"CPU {k}") for k in range(12)), result(1, status="failed"))
     drawn = plot([many], Request())
     assert len(patches(drawn)) == MOST
-    assert drawn.caption[-3] == "left out: 4 results with smaller maxima; choose with --load"
-    assert drawn.caption[-2] == "left out: 1 result not valid, see `rtstone show`"
+    assert drawn.caption[-4] == "left out: 4 results with smaller maxima; choose with --load"
+    assert drawn.caption[-3] == "left out: 1 result not valid, see `rtstone show`"
     largest = sorted(many.results[:12], key=lambda r: r.max or 0)[-MOST:]
     assert {line.split(",")[0] for line in legend(drawn)} == {r.series for r in largest}
     assert not any("computed" in line for line in legend(drawn))

@@ -7,17 +7,25 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec import structs
 
-from rtstone.report.parts import model_latex
+from rtstone.documents.run import Result, Run, Value
+from rtstone.report.comparison.latex import latex as compared_latex
+from rtstone.report.parts import latex_cells, model_latex
 from rtstone.report.parts.model import Cell, Grid, Head, Notes, Page, Section, Table
 from rtstone.report.parts.model_latex import escaped, write
 from rtstone.report.run.latex import latex
 from rtstone.stats.comparison.compare import compare
 from rtstone.stats.published.layout import names
 from rtstone.stats.reproduce import reproduce
+from rtstone.wire.records import Bench, Param
 from tests.conftest import Cli
+from tests.plot.test_plot import result as latency
+from tests.plot.test_plot import run as wakeups
+from tests.plot.test_plot import stalled
 from tests.report.synthetic import run
 
 HOSTILE = (
@@ -81,6 +89,8 @@ def check_grammar(text: str) -> list[list[str]]:
             elif inside and token == r"\\":
                 if rf"\multicolumn{{{columns}}}" in row[0]:  # a heading of the rows below it
                     assert len(row) == 1, row
+                elif rf"\multicolumn{{{columns - 1}}}" in row[-1]:  # why there are no numbers
+                    assert len(row) == 2, row
                 else:
                     assert len(row) == columns, row
                 rows.append(row)
@@ -131,7 +141,7 @@ def test_a_table_is_one_of_booktabs() -> None:
     text = write(page(grid, Notes(["why"], "footnotes"), Notes(["dropped"], "list")), "x y")
     lines = text.splitlines()
     assert lines[3:] == [
-        r"\begin{table}", r"\centering", r"\caption{A table}", r"\label{x-y:key}",
+        r"\begin{table}", r"\centering", r"\caption{A table}", r"\label{x-y:key}", r"\smallskip",
         r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         r"\begin{tabular}{lrr}", r"\toprule", r"call & Lynx (printed 2001) & local (here) \\",
         r"\midrule", r"post & 1.5\textsuperscript{1} & 2 \\", r"\bottomrule", r"\end{tabular}}",
@@ -220,10 +230,9 @@ def test_the_numbers_of_a_run_are_in_its_table() -> None:
 
 
 def test_a_comparison_and_a_publication_are_tables_of_latex(tmp_path: Path) -> None:
-    from rtstone.report.comparison.latex import latex as compared
     from rtstone.report.reproduction.page import latex as reproduced
 
-    comparison = compared(compare([[run()], [run(run_id="other", name="100% & more")]]))
+    comparison = compared_latex(compare([[run()], [run(run_id="other", name="100% & more")]]))
     texts = [latex(run()), comparison]
     texts += [reproduced(reproduce(source, [run()], lambda *_: []).document) for source in names()]
     for text in texts:
@@ -231,6 +240,62 @@ def test_a_comparison_and_a_publication_are_tables_of_latex(tmp_path: Path) -> N
     for text in texts[:2]:  # a column of a paper
         assert len(re.findall(COLUMN, re.findall(r"tabular\}\{(.*)\}", text)[0])) <= 7
     compiled([*texts, write(page(Table(HOSTILE, [HOSTILE])), "x")], tmp_path)
+
+
+def test_a_caption_says_what_was_measured_where_and_when() -> None:
+    """As no reader of a paper has the run: system, machine, day, period, load, time."""
+    (caption,) = re.findall(r"\\caption\{(.*)\}", latex(lone(1, {"period": 10**6})))
+    assert caption == (
+        "Results of local. Linux 6.1-rt, A72, 2026-01-02. Period of dk.periodic: 1 ms. "
+        "Without load. Measured for 4.00 s. Times are in \\ensuremath{\\mu}s. "
+        "No activation was missed."
+    )
+    text = latex(lone(1, {"period": 250_000}))  # no default, so that its row has it
+    assert "Period" not in text and "dk.periodic period=250us &" in text
+    heavy = compared_latex(compare([
+        [lone(k, {"period": 10**6}, run_id=f"r{k}", name=name, load="heavy")]
+        for k, name in enumerate(("stock", "tuned"))
+    ]))  # fmt: skip
+    (caption,) = re.findall(r"\\caption\{(.*)\}", heavy)
+    assert caption.startswith(
+        "stock, tuned compared. stock, tuned: Linux 6.1-rt, A72, 2026-01-02. "
+        "Period of dk.periodic: 1 ms. Under load heavy. "
+    )
+
+
+def lone(seed: int, params: dict[str, Value], load: str = "none", **members: Any) -> Run:
+    """Return a run of one wake-up case on a system that says what it is."""
+    conditions: dict[str, Value] = {
+        "kernel.name": "Linux", "kernel.release": "6.1-rt", "cpu.model": "A72",
+    }  # fmt: skip
+    table = Bench("dk.periodic", params=[Param("period", "duration", "ns", 10**6)])
+    case = latency(seed, params=params, load=load)
+    return wakeups(case, conditions=conditions, benches=[table], **members)
+
+
+def test_percentiles_stand_also_where_activations_were_missed() -> None:
+    """The highest that there are samples for, and p99; n has what was missed beside it."""
+    stalls = wakeups(stalled())
+    text = latex(stalls)
+    head, *rows = check_grammar(text)
+    assert [cell.strip() for cell in head[1:]] == ["n + missed", "p50", "p99", "max"]
+    assert "4\\,000 + 50" in rows[0][1]
+    assert rows[0][3].strip() == latex_cells.number(stalls.results[0].p99, "ns")
+    assert "Corrected numbers include the missed activations." in text
+
+
+def test_why_a_system_has_no_numbers_is_in_no_column_of_them() -> None:
+    refused = lone(2, {}, run_id="other", name="other")
+    (periodic,) = refused.results
+    unsupported = Result(case=1, bench="dk.periodic", params={}, load="none", status="unsupported",
+                         reason="no timer")  # fmt: skip
+    both = lone(1, {}, run_id="r1", name="stock")
+    text = compared_latex(compare([
+        [structs.replace(both, results=[*both.results, structs.replace(periodic, bench="null")])],
+        [structs.replace(refused, results=[unsupported, structs.replace(periodic, bench="null")])],
+    ]))  # fmt: skip
+    assert check_grammar(text)
+    assert r"other\textsuperscript{1} & \multicolumn{6}{l}{unsupported} \\" in text
 
 
 def test_the_command_writes_it(cli: Cli, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rtstone.documents.case_name import CaseName
 from rtstone.documents.comparison import Cell, Comparison, Row
 from rtstone.report.comparison import words
 from rtstone.report.parts import latex_cells, model_latex
@@ -14,13 +15,13 @@ from rtstone.units import seconds
 
 _BESIDE = 6  # systems beside each other in the table of figures
 
-_Case = tuple[Row, str]
+_Case = tuple[Row, CaseName]
 
 
 def latex(comparison: Comparison) -> str:
     """Return the tables of all cases."""
     names = ", ".join(column.label for column in comparison.columns)
-    cases = list(zip(comparison.rows, map(str, words.row_names(comparison)), strict=True))
+    cases = list(zip(comparison.rows, words.row_names(comparison), strict=True))
     sampled = [case for case in cases if case[0].figure is None]
     figures = [case for case in cases if case[0].figure is not None]
     numbers = _numbers(comparison)
@@ -61,7 +62,7 @@ def _samples(
 
     def rows() -> Iterator[tuple[Head, list[parts.Cell]]]:
         for row, name in cases:
-            yield Head("", latex_cells.named(name, row.unit)), []
+            yield Head("", latex_cells.named(str(name), row.unit)), []
             for column, cell in zip(comparison.columns, row.cells, strict=True):
                 texts = _texts(cell, row.unit, numbers, timed=timed)
                 if cell:
@@ -72,6 +73,7 @@ def _samples(
 
     grid = Grid("system", heads, list(rows()))
     text = [
+        *_circumstances(comparison, cases),
         latex_cells.units(row.unit for row, _ in cases),
         words.with_missed(comparison),
         "No activation was missed." if cells and all(c.missed == 0 for c in cells) else "",
@@ -83,11 +85,21 @@ def _samples(
     )  # fmt: skip
 
 
+def _circumstances(comparison: Comparison, cases: Sequence[_Case]) -> Iterator[str]:
+    """Yield what a caption says of the systems, and of what the names of cases leave out."""
+    by_origin: dict[str, list[str]] = {}
+    for column in comparison.columns:
+        by_origin.setdefault(column.origin, []).append(column.label)
+    for origin, labels in by_origin.items():
+        if origin:
+            yield f"{', '.join(labels)}: {origin}."
+    yield latex_cells.circumstances([(name, row.params) for row, name in cases], comparison.benches)
+
+
 def _texts(cell: Cell | None, unit: str, numbers: Sequence[str], *, timed: bool) -> list[str]:
-    """Return the cells of a system's row; where there are no numbers, why not is the first."""
-    columns = 1 + timed + len(numbers)
+    """Return the cells of a system's row; where there are no numbers, why not is the only one."""
     if cell is None or not (cell.n or cell.missed):
-        return [cell.status if cell else words.NOT_RUN, *[""] * (columns - 1)]
+        return [cell.status if cell else words.NOT_RUN]
     texts = [latex_cells.whole(cell.n)]
     if timed:
         texts.append("-" if cell.section_s is None else seconds(cell.section_s))
@@ -121,13 +133,16 @@ def _figures(comparison: Comparison, cases: Sequence[_Case], names: str) -> Sect
     beside = len(labels) <= _BESIDE
     for row, name in cases:
         values = [value(row, cell) for cell in row.cells]
-        head = Head("", latex_cells.named(name, row.unit))
+        head = Head("", latex_cells.named(str(name), row.unit))
         rows.append((head, values if beside else []))
         if not beside:
             rows += [(Head("", s), [v]) for s, v in zip(labels, values, strict=True)]
     heads = [Head("", label) for label in labels] if beside else [Head("", "value")]
     grid = Grid("figure" if beside else "system", heads, rows)
-    text = [latex_cells.units(row.unit for row, _ in cases), notes.shared]
+    text = [
+        *_circumstances(comparison, cases),
+        latex_cells.units(row.unit for row, _ in cases), notes.shared,
+    ]  # fmt: skip
     return Section(
         "figures", f"Figures of {names}", [grid, Notes(notes.texts, "footnotes")],
         " ".join(filter(None, text)),

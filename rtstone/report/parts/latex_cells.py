@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 
 from rtstone import __version__
-from rtstone.documents.run import NO_REASON
+from rtstone.documents.case_name import CaseName, setting
+from rtstone.documents.plan import NONE
+from rtstone.documents.run import NO_REASON, Value
 from rtstone.report.parts.model import Cell
 from rtstone.results.flags import BY_NAME
-from rtstone.units import count, split, trimmed
+from rtstone.units import SYMBOLS, count, split, trimmed
+from rtstone.wire.records import Bench
 
+PERIOD = "period"  # the parameter that no reader of a paper knows the default of
 INSTRUCTIONS = "instructions"
+_UNIT = re.compile(r"(?<=\d)[a-z]+$")  # of a value as users write it, without a blank
 _THIN = "\u202f"  # a blank within a number
 _US = 1e3  # ns
 _EXACT = {INSTRUCTIONS: "Numbers are instructions.", "ns": "Times are in \xb5s."}
@@ -47,6 +53,35 @@ def units(names: Iterable[str]) -> str:
 def named(text: str, unit: str) -> str:
     """Return the name of a row with its unit, unless the caption says it: ``rate (B/s)``."""
     return text if unit in _EXACT or not unit else f"{text} ({unit})"
+
+
+def circumstances(
+    cases: Iterable[tuple[CaseName, Mapping[str, Value]]], tables: Iterable[Bench]
+) -> str:
+    """Return the sentences of a caption on what names of cases leave out: periods and loads.
+
+    ``cases``: their names, with the parameters.  ``tables``: of their benches.
+    """
+    by_id = {table.id: table for table in tables}
+    periods: dict[str, list[str]] = {}
+    loads: dict[str, None] = {}
+    for name, params in cases:
+        loads[name.load] = None
+        table = by_id.get(name.bench)
+        if table and table.param(PERIOD) and PERIOD in params and f"{PERIOD}=" not in name.params:
+            value = _UNIT.sub(_spaced, setting(table, PERIOD, params[PERIOD]))
+            benches = periods.setdefault(value, [])
+            benches += [] if name.bench in benches else [name.bench]
+    sentences = [f"{PERIOD.title()} of {', '.join(b)}: {value}." for value, b in periods.items()]
+    if NONE in loads:
+        sentences.append(f"Without load{'' if len(loads) == 1 else ' where none is named'}.")
+    elif len(loads) == 1:
+        sentences.append(f"Under load {next(iter(loads))}.")
+    return " ".join(sentences)
+
+
+def _spaced(unit: re.Match[str]) -> str:
+    return f" {SYMBOLS.get(unit[0], unit[0])}"
 
 
 class Footnotes:

@@ -63,7 +63,8 @@ class Head(NamedTuple):
 class Grid(NamedTuple):
     """A table of numbers of several sources, which are its columns or its rows.
 
-    In LaTeX a row without cells is the heading of those below it.
+    In LaTeX a row without cells is the heading of those below it, and a cell that is alone in its
+    row, a reason why there are no numbers, takes the width of all columns.
     """
 
     stub: str

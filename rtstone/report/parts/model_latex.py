@@ -29,6 +29,7 @@ _SPECIAL = {
     "\u2265": r"\ensuremath{\ge}", "\u201c": "``", "\u201d": "''", "\u2019": "'", "\u2013": "--",
     "\u2026": r"\ldots{}", "\u202f": r"\,", "\u2009": r"\,",
 }  # fmt: skip
+_BLANKS = re.compile(r"[^\S\u2009\u202f]+")  # but the narrow ones, which are within numbers
 _MARK = re.compile(r" ?\[(\d{1,3})\]$")  # of a footnote, at the end of a cell
 
 
@@ -37,7 +38,7 @@ def escaped(text: str) -> str:
 
     Letters that no font of pdfLaTeX has by itself become question marks.
     """
-    return "".join(map(_letter, " ".join(text.replace("\xa0", " ").split())))
+    return "".join(map(_letter, _BLANKS.sub(" ", text).strip()))
 
 
 def _letter(letter: str) -> str:
@@ -89,7 +90,10 @@ def _beside(grid: Grid) -> list[Grid | Table]:
     return [
         Grid(
             grid.stub, grid.heads[start : start + each],
-            [(head, cells[start : start + each]) for head, cells in grid.rows],
+            [
+                (head, cells if len(cells) < len(grid.heads) else cells[start : start + each])
+                for head, cells in grid.rows
+            ],
         )
         for start in range(0, max(len(grid.heads), 1), each or 1)
     ]  # fmt: skip
@@ -113,7 +117,7 @@ def table(
     """
     heads, *rows = _texts(block)
     texts = () if isinstance(block, Grid) else block.texts
-    full = [row for row in [heads, *rows] if len(row) > 1]
+    full = [row for row in [heads, *rows] if len(row) == len(heads)]
     longest = [max(len(row[n]) for row in full) for n in range(len(heads))]
     alignment = "".join(
         _TEXT if size > _FOLDED else "l" if n == 0 or n in texts else "r"
@@ -129,8 +133,9 @@ def table(
         marks = {mark for row in part for cell in row for mark in _marks(cell)[1]}
         lines += [
             "", r"\begin{table}", r"\centering", rf"\caption{{{escaped(title)}}}",
-            rf"\label{{{_key(key)}}}", _FITTED, rf"\begin{{tabular}}{{{alignment}}}", r"\toprule",
-            _row(heads), r"\midrule", *_body(part, len(heads)), r"\bottomrule", r"\end{tabular}}",
+            rf"\label{{{_key(key)}}}", r"\smallskip", _FITTED,
+            rf"\begin{{tabular}}{{{alignment}}}", r"\toprule", _row(heads), r"\midrule",
+            *_body(part, len(heads)), r"\bottomrule", r"\end{tabular}}",
             *_below(
                 (n, text) for n, text in enumerate(notes, 1)
                 if str(n) in marks or (n in loose and number == len(parts))
@@ -166,7 +171,9 @@ def _parts(rows: Sequence[list[str]], folded: Sequence[int]) -> Iterator[Sequenc
 
 def _height(row: Sequence[str], folded: Sequence[int]) -> int:
     """Return how many lines a row takes."""
-    return 1 if len(row) == 1 else max([1, *(ceil(len(row[n]) / _LINE) for n in folded)])
+    if len(row) == 1:
+        return 1
+    return max([1, *(ceil(len(row[n]) / _LINE) for n in folded if n < len(row))])
 
 
 def _below(notes: Iterable[tuple[int, str]]) -> Iterator[str]:
@@ -180,6 +187,9 @@ def _body(rows: Sequence[list[str]], columns: int) -> Iterator[str]:
         if len(row) == 1:
             yield from [r"\addlinespace"] if number else []
             yield rf"\multicolumn{{{columns}}}{{l}}{{\emph{{{_cell(row[0])}}}}} \\"
+        elif len(row) < columns:
+            name, why = map(_cell, row)
+            yield rf"{name} & \multicolumn{{{columns - 1}}}{{l}}{{{why}}} \\"
         else:
             yield _row(row)
 

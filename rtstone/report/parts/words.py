@@ -166,26 +166,6 @@ def growths(run: Run) -> list[Growth]:
 
 # ---- the system ---------------------------------------------------------------------------------
 
-KERNEL = "kernel.release"
-
-
-def model(run: Run) -> tuple[str, str] | None:
-    """Return title and label of the model of a simulated run, None for a real system."""
-    texts = (run.conditions.get("model"), run.conditions.get("model.label"))
-    if None in texts:  # the agent has not answered
-        texts = (run.target.detail.get("title"), run.target.detail.get("label"))
-    title, label = texts
-    return (title, label) if isinstance(title, str) and isinstance(label, str) else None
-
-
-def system(run: Run) -> str | None:
-    """Return the operating system with its version; a model is named as such."""
-    if simulated := model(run):
-        return f"{simulated[0]}, simulated ({simulated[1]})"
-    name = run.agent.os if run.agent else str(run.conditions.get("kernel.name") or "")
-    release = run.conditions.get(KERNEL) or ""
-    return (name if str(release) in name else f"{name} {release}".strip()) or None
-
 
 def emulated(run: Run) -> str | None:
     """Return what the numbers of an emulated board mean, None for other targets."""

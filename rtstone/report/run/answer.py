@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rtstone import resources, units
+from rtstone.documents import origin
 from rtstone.documents.breakdown import breakdown
 from rtstone.documents.capacity import KIND, one_of_several
 from rtstone.documents.check import Gate
@@ -141,7 +142,7 @@ def _rests(run: Run, wakeups: list[Subject]) -> str:
     ran = words.measured(run)
     kind = one_of_several(run)
     parts = (
-        tool(run), words.system(run), as_text(run.conditions.get("cpu.model")),
+        tool(run), origin.system(run), as_text(run.conditions.get("cpu.model")),
         f"{KIND}: {kind}" if kind else None,
     )  # fmt: skip
     where = ", ".join(part for part in parts if part)
@@ -177,7 +178,7 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
         return "info", "No verdict: the emulator ran freely, so its times say nothing."
     experiments = [r for r in run.results if r.figures.keys() & _EXPERIMENT]
     judged = [s.result for s in wakeups] or experiments
-    model = "in the model, " if words.model(run) else ""
+    model = "in the model, " if origin.model(run) else ""
     if (place := evaluated.standouts.unfit) is not None:
         late = subjects_of(run)[place]
         r, flag, period = late.result, flags.spoilt(late.result.flags), _period(late)
@@ -311,7 +312,7 @@ def _required(run: Run, gate: Gate) -> tuple[Grade, str]:
     singly = [r if (r := s.result).batch == 1 else r.single or r for s in concerned]
     due = count(sum(r.n + (r.missed or 0) for r in singly))
     noun = "samples" if any(r.missed is None for r in singly) else "activations"
-    model = "in the model, " if words.model(run) else ""
+    model = "in the model, " if origin.model(run) else ""
     missed = [s for s in concerned if s.result.required and s.result.required.n]
     if missed:
         worst = max(missed, key=lambda s: (s.result.max or 0, -s.place))

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from rtstone.documents import origin
 from rtstone.documents.capacity import one_of_several
 from rtstone.documents.case_name import CaseName, result_names, setting, usual_load
 from rtstone.documents.explanation import Explanation
@@ -161,7 +162,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
         overhead = f"{quantity(c.overhead_ns, c.unit)}, already subtracted"
         clock = [("Clock", f"{c.source}{rate}"), ("Clock overhead", overhead)]
     pairs = [
-        ("System", words.system(run)),
+        ("System", origin.system(run)),
         ("CPU", condition(run, CPU)),
         ("Kind of CPU", one_of_several(run)),
         ("Machine", condition(run, MACHINE)),
@@ -186,7 +187,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
 
 def title(run: Run) -> str:
     """Return what was measured, in a line, after the name of the run and that of the machine."""
-    parts = [part for part in (words.system(run), condition(run, CPU)) if part]
+    parts = [part for part in (origin.system(run), condition(run, CPU)) if part]
     measured = " on ".join(parts) or run.target.title
     names = [name for name in (run.name, run.host) if name]
     return f"{', '.join(names)}: {measured}" if names else measured
@@ -217,7 +218,7 @@ def alarms(run: Run) -> Iterator[Text]:
         ]
         meaning = "The numbers say how this system treats an ordinary program, not a real-time one."
         yield Text(f"{'; '.join(parts)}. {meaning}", f"Measured without {' and '.join(lacking)}.")
-    if model := words.model(run):
+    if model := origin.model(run):
         title, label = model
         text = f"{title} was not measured: every number follows from a model ({label})."
         yield Text(text, "A simulation.")

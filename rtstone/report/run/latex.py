@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rtstone.documents.case_name import result_names
 from rtstone.documents.imported import bucket_ns
+from rtstone.documents.origin import origin
 from rtstone.documents.run import Distribution, Result, Run
 from rtstone.report.parts import latex_cells, model_latex
 from rtstone.report.parts.model import Cell, Grid, Head, Notes, Page, Section
@@ -18,34 +19,47 @@ def latex(run: Run) -> str:
     """Return the results that have samples, with as many columns as fit a column of a paper."""
     sampled = [r for r in run.results if r.n]
     missed = any(r.missed for r in sampled)
-    names = ["p50", "p999", "max"] if missed else ["p50", "p99", "p999", "max"]
-    timed = any(observed(r) for r in sampled)
-    heads = [Head("", "n"), *([Head("", "time")] if timed else [])]
+    beside = [samples for r in run.results for _, samples in _rows(r)]
+    names = [
+        name for name in ("p50", "p99", "p999", "max")
+        if name == "max" or any(getattr(samples, name) is not None for samples in beside)
+    ]  # fmt: skip
+    times = {observed(r) for r in sampled}
+    apart = len(times) > 1
+    heads = [Head("", "n + missed" if missed else "n"), *([Head("", "time")] if apart else [])]
     heads += [Head("", LABELS[name]) for name in names]
-    heads += [Head("", "missed")] if missed else []
     notes = latex_cells.Footnotes([r.flags for r in sampled])
+    cases = list(zip(run.results, result_names(run), strict=True))
     rows = []
-    for result, name in zip(run.results, result_names(run), strict=True):
+    for result, name in cases:
         for word, samples in _rows(result):
-            texts = [latex_cells.whole(samples.n), *([observed(result) or "-"] if timed else [])]
+            count = latex_cells.whole(samples.n)
+            if missed and samples is result and result.missed is not None:
+                count += f" + {latex_cells.whole(result.missed)}"
+            texts = [count, *([observed(result) or "-"] if apart else [])]
             texts += [
                 latex_cells.number(getattr(samples, n), result.unit, bucket_ns([result]))
                 for n in names
             ]
-            if missed:
-                count = result.missed if samples is result else None
-                texts.append("-" if count is None else latex_cells.whole(count))
             label = latex_cells.named(", ".join(filter(None, (str(name), word))), result.unit)
             state = "not begun" if result.not_begun else result.status
             marked = notes.marked(label, state, result.reason, result.flags)
             rows.append((Head("", marked.marked), [Cell(text) for text in texts]))
+    corrected = any(correction(r) for r in sampled)
     none = bool(sampled) and all(r.missed == 0 for r in sampled)
+    time = next(iter(times), None)
     text = [
+        f"{origin(run)}.",
+        latex_cells.circumstances([(name, r.params) for r, name in cases if r.n], run.benches),
+        f"Measured for {time}." if time and len(sampled) == 1 else "",
+        f"Each case measured for {time}." if time and not apart and len(sampled) > 1 else "",
         latex_cells.units(r.unit for r in sampled),
-        "No activation was missed." if none else "", notes.shared,
+        "No activation was missed." if none else "",
+        "Corrected numbers include the missed activations." if corrected else "", notes.shared,
     ]  # fmt: skip
+    called = f"{run.name} ({run.target.title})" if run.name else run.target.title
     section = Section(
-        "results", f"Results of {run.target.title}",
+        "results", f"Results of {called}",
         [Grid("case", heads, rows), Notes(notes.texts, "footnotes")],
         " ".join(filter(None, text)),
     )  # fmt: skip

@@ -9,12 +9,13 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from rtstone.documents.origin import model, system
 from rtstone.documents.run import Run, Value
 from rtstone.printable import shown
 from rtstone.program import typed
 from rtstone.report.parts.console import sentences
 from rtstone.report.parts.model_terminal import block_lines
-from rtstone.report.parts.words import known_as, model, system, words
+from rtstone.report.parts.words import known_as, words
 from rtstone.report.run.answer import answer
 from rtstone.report.run.attribution import ratios
 from rtstone.report.run.brief import brief

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 
 from rtstone.documents.case_name import case_names
+from rtstone.documents.origin import system
 from rtstone.documents.run import Run
 from rtstone.documents.worstcase import Composed, Estimated, WorstCases
 from rtstone.report.parts.bound import composed_bound, observed, outcome
-from rtstone.report.parts.words import counted_units, system
+from rtstone.report.parts.words import counted_units
 from rtstone.units import counted
 from rtstone.wire.records import Bench
 

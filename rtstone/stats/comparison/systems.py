@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from rtstone.documents.comparison import Column
 from rtstone.documents.imported import file
+from rtstone.documents.origin import origin
 from rtstone.documents.run import NO_REASON, Run
 from rtstone.results.steal import share_with_steal
 
@@ -61,6 +62,7 @@ class System(NamedTuple):
             target=self.first.target.name,
             called=self.first.target.called,
             runs=[run.run_id for run in self.runs],
+            origin=origin(self.first),
             seeds=self.seeds,
             names={run.run_id: run.name for run in self.runs if run.name},
             status="incomplete" if reasons else "complete",
