@@ -106,7 +106,7 @@ def _between(axes: Any, low: float, high: float) -> float:
     """Return how many mm at least lie between two values on the axis; it is not yet laid out."""
     scale = axes.xaxis.get_transform().transform
     begin, end, left, right = (float(scale(at)) for at in (low, high, *axes.get_xlim()))
-    return (end - begin) / (right - left) * _AXIS * axes.figure.get_figwidth() * MM
+    return (end - begin) / (right - left) * _AXIS * float(axes.figure.get_figwidth()) * MM
 
 
 def legend(

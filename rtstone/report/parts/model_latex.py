@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import takewhile
 from math import ceil
+from textwrap import wrap
 
 from rtstone.report.parts.model import Grid, Notes, Page, Section, Table
 
@@ -16,10 +17,13 @@ _FITTED = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 _FOLDED = 36  # most letters of a line of a column
 _TEXT = r"p{0.36\linewidth}"  # a column of longer cells, which are folded
 _COLUMNS = 6  # of numbers, beside the headings of the rows
-_LINE = 20  # letters of a line of such a column, where a paper has two
-_LONG = (
-    45  # lines of a page; a longer table goes on in another float, as columns allow no longtable
-)
+_LINE = 15  # letters of a line of such a column, where a paper has two
+# Lines of a page, of which head and rules take some; a longer table goes on in another float, as
+# columns allow no longtable.
+_LONG, _RULES = 45, 3
+_SPACE = 0.5  # lines above a heading
+_CAPTION, _NOTE = 45, 60  # letters of a line of a caption, and of a footnote, which is lower
+_SMALL = 0.8
 _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",
     "%": r"\%", "_": r"\_", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}",
@@ -125,11 +129,11 @@ def table(
     )
     folded = [n for n, size in enumerate(longest) if size > _FOLDED]
     lines = []
-    parts = list(_parts(rows, folded))
+    continued = f"{caption.partition('. ')[0]}, continued"
+    heights = [_height(row, folded) for row in rows]
+    parts = list(_parts(rows, heights, notes, [caption, continued]))
     for number, part in enumerate(parts, 1):
-        title, key = caption, label
-        if number > 1:
-            title, key = f"{caption.partition('. ')[0]}, continued", f"{label}-part{number}"
+        title, key = (caption, label) if number == 1 else (continued, f"{label}-part{number}")
         marks = {mark for row in part for cell in row for mark in _marks(cell)[1]}
         lines += [
             "", r"\begin{table}", r"\centering", rf"\caption{{{escaped(title)}}}",
@@ -145,35 +149,50 @@ def table(
     return lines
 
 
-def _parts(rows: Sequence[list[str]], folded: Sequence[int]) -> Iterator[Sequence[list[str]]]:
+def _parts(
+    rows: Sequence[list[str]], heights: Sequence[float], notes: Sequence[str],
+    captions: Sequence[str],
+) -> Iterator[Sequence[list[str]]]:  # fmt: skip
     """Yield the rows of each float; a heading stays with what is below it, and is repeated.
 
-    ``folded``: columns whose cells take several lines.
+    ``heights``: of the rows, in lines.  ``captions``: of the first float, and of the others.
     """
     part: list[list[str]] = []
     heading: list[str] | None = None
-    taken = 0
+    caption = captions[0]
+    taken, marks = 0.0, set[str]()
     for place, row in enumerate(rows):
-        height = _height(row, folded)
-        group = height
+        room = _LONG - _RULES - ceil(len(caption) / _CAPTION)
+        group = heights[place]
         if len(row) == 1:
-            below = takewhile(lambda other: len(other) > 1, rows[place + 1 :])
-            group += min(sum(_height(other, folded) for other in below), _LONG - height)
-        if part and taken + group > _LONG:
+            below = takewhile(
+                lambda pair: len(pair[0]) > 1,
+                zip(rows[place + 1 :], heights[place + 1 :], strict=True),
+            )
+            group += min(sum(height for _, height in below), room - group)
+        own = {mark for cell in row for mark in _marks(cell)[1]}
+        feet = sum(
+            ceil(len(notes[int(mark) - 1]) / _NOTE) * _SMALL
+            for mark in own - marks
+            if int(mark) <= len(notes)
+        )
+        if part and taken + group + feet > room:
             yield part
             part = [heading] if heading and len(row) > 1 else []
-            taken = len(part)
+            caption = captions[1]
+            taken, marks = float(len(part)), set()
         heading = row if len(row) == 1 else heading
         part.append(row)
-        taken += height
+        taken += heights[place] + feet
+        marks |= own
     yield part
 
 
-def _height(row: Sequence[str], folded: Sequence[int]) -> int:
+def _height(row: Sequence[str], folded: Sequence[int]) -> float:
     """Return how many lines a row takes."""
     if len(row) == 1:
-        return 1
-    return max([1, *(ceil(len(row[n]) / _LINE) for n in folded if n < len(row))])
+        return 1 + _SPACE
+    return max([1, *(len(wrap(row[n], _LINE)) for n in folded if n < len(row))])
 
 
 def _below(notes: Iterable[tuple[int, str]]) -> Iterator[str]:
