@@ -74,7 +74,7 @@ def test_exact_counts_have_facts_and_no_intervals(cli: Cli, target: list[str]) -
         "search; exact for these 8 blocks"
     )
     assert attempt.startswith(
-        "cpu (alone 1 000, all but it 1 000), network (alone 1 000, all but it 1 000) make the "
+        "cpu (alone 1 000, all but it 1 000) and network (alone 1 000, all but it 1 000) make the "
         "worst case, but none of them alone: 10 000 instructions with all parts, "
     )
     narrow = Console(width=80, file=StringIO())
@@ -89,11 +89,19 @@ def test_exact_counts_have_facts_and_no_intervals(cli: Cli, target: list[str]) -
 @pytest.mark.parametrize(
     ("verdicts", "says"),
     [
-        ({"disk": "causes it alone"}, "disk is enough for the worst case: 9.00 µs with all parts"),
+        (
+            {"disk": "causes it alone"},
+            "disk alone makes at least half of what the load adds to the worst case: 9.00 µs with",
+        ),
         (
             {"disk": "causes it alone", "cpu": "causes it alone", "search": "undetermined"},
-            "cpu, disk are each enough for the worst case: 9.00 µs with all parts, 1.00 µs without "
-            "load; undetermined: search; all of this with 95% confidence",
+            "cpu and disk each alone make at least half of what the load adds to the worst case: "
+            "9.00 µs with all parts, 1.00 µs without load; undetermined: search; all of this with "
+            "95% confidence",
+        ),
+        (
+            {"disk": "in company only", "cpu": "in company only", "network": "in company only"},
+            "cpu, disk and network make the worst case, but none of them alone: 9.00 µs",
         ),
         ({"disk": "not without it"}, "disk is needed for the worst case: 9.00 µs"),
         ({"disk": "in company only"}, "disk makes the worst case, but only with other parts: 9.00"),

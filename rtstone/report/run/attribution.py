@@ -134,7 +134,7 @@ def _sentence(design: Attribution, case: AttributedCase) -> str:
     for verdict, (singular, plural) in _CAUSES.items():
         if parts := [_counted(part, case) for part in case.parts if part.verdict == verdict]:
             words = singular if len(parts) == 1 else plural
-            clauses.append(words.format(parts=", ".join(parts), worst=worst))
+            clauses.append(words.format(parts=_listed(parts), worst=worst))
     clauses = clauses or [f"no part is shown to make {worst}"]
     clauses[-1] += f": {values}"
     for verdict in ("not its cause", "undetermined"):
@@ -151,13 +151,20 @@ def _sentence(design: Attribution, case: AttributedCase) -> str:
 # What is said of one part, and of several.
 _CAUSES: dict[Verdict, tuple[str, str]] = {
     "causes it alone, not without it": ("{parts} makes {worst}", "{parts} each make {worst}"),
-    "causes it alone": ("{parts} is enough for {worst}", "{parts} are each enough for {worst}"),
+    "causes it alone": (
+        "{parts} alone makes at least half of what the load adds to {worst}",
+        "{parts} each alone make at least half of what the load adds to {worst}",
+    ),
     "in company only": (
         "{parts} makes {worst}, but only with other parts",
         "{parts} make {worst}, but none of them alone",
     ),
     "not without it": ("{parts} is needed for {worst}", "{parts} are each needed for {worst}"),
 }
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def _values(case: AttributedCase, all_: float, none: float) -> str:
