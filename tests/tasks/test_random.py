@@ -248,8 +248,8 @@ def test_no_bound_is_below_the_simulator(policy: str, protocol: str) -> None:
         end = 6 * 1200
         offset = rng.integers(0, 60, len(tasks.tasks))
         rules = Rules(policy, protocol, switch_cost=costs.switch_ns, tick=37, tick_cost=1)
-        known = simulate(simulated(tasks, end, offset=offset), rules)
-        for check, counts in zip(checked(tasks, costs), known.counts, strict=True):
+        outcome = simulate(simulated(tasks, end, offset=offset), rules)
+        for check, counts in zip(checked(tasks, costs), outcome.counts, strict=True):
             if check.response_ns is None or not counts["due"]:
                 continue
             happened = int(counts["worst"]) + (check.deadline_ns or 0)
@@ -280,11 +280,11 @@ def test_a_server_takes_no_more_than_the_analysis_gives_it(kind: str) -> None:
             servers=[Server(name="s", kind=kind, budget_ns=budget, period_ns=period, priority=99)],
         )  # fmt: skip
         arrival = np.sort(rng.integers(0, 2000, 60))
-        known = simulate(
+        outcome = simulate(
             simulated(tasks, 2400, arrival=arrival, request_work=rng.integers(1, 9, 60)),
             Rules("fixed", server=kind, server_budget=budget, server_period=period),
         )
-        for check, counts in zip(checked(tasks), known.counts, strict=True):
+        for check, counts in zip(checked(tasks), outcome.counts, strict=True):
             if check.response_ns is None or not counts["due"]:
                 continue
             happened = int(counts["worst"]) + (check.deadline_ns or 0)

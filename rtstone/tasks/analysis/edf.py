@@ -15,8 +15,8 @@ from rtstone.tasks.analysis.streams import (
     TooLong,
     busy_period,
     fixed_point,
+    overload,
     requested,
-    utilisation,
 )
 
 Blocking = Callable[[int], int]  # of what has to be done within a time, by what is due later
@@ -46,8 +46,8 @@ def missed(
     streams of any phase.  ``most_blocking``: the largest that ``blocking`` returns.
     """
     everything = [*streams, *higher]
-    if utilisation(everything) > 1:
-        return _overload(streams, higher)
+    if overload(everything) > 0:
+        return _exceeded(streams, higher)
     end = busy_period(everything, most_blocking)
 
     def needed(time: int) -> int:
@@ -103,7 +103,8 @@ def response(
 
 def _releases(own: Stream, rivals: Sequence[Stream], end: int) -> list[int]:
     """Return the releases in a busy period at which the deadline is that of another job."""
-    if sum((end + own.deadline) // s.period + 1 for s in (own, *rivals)) > STEPS:
+    number = sum((end + own.deadline) // s.period + 1 for s in (own, *rivals))
+    if number * (len(rivals) + 1) ** 2 > STEPS:  # all of them are looked at for all of them
         raise TooLong
     moments = set(range(0, end, own.period))
     for stream in rivals:
@@ -129,7 +130,7 @@ def _before(streams: Sequence[Stream], time: int) -> int | None:
     return max(deadlines, default=None)
 
 
-def _overload(streams: Sequence[Stream], higher: Sequence[Stream]) -> int:
+def _exceeded(streams: Sequence[Stream], higher: Sequence[Stream]) -> int:
     """Return an interval whose demand exceeds it, if the utilisation is above 1."""
     time = max(s.deadline for s in streams)
     while demand(streams, time) + requested(higher, time) <= time:

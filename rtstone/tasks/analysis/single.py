@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from rtstone.documents.tasks import Resource
 from rtstone.tasks.analysis import edf, fixed, offsets
@@ -61,7 +62,7 @@ class Cpu:
     quantum: int
     switch: int
     extra: Extra
-    punctual: dict[tuple[int, int | None], bool] = field(default_factory=dict)  # see _is_punctual
+    punctual: dict[tuple[int, int | None], bool] = field(default_factory=dict)  # of levels
 
     @property
     def items(self) -> list[Item]:
@@ -131,14 +132,14 @@ class Cpu:
         peers = [other for other in self._level(level) if other is not item]
         equal = [self._stream(other) for other in peers]
         if self._is_punctual(level, blocking):
-            return _analysed(own, higher, equal, blocking)
+            return _analysed(item, own, higher, equal, blocking)
         # Others as urgent may go first whenever they come.
-        answer = _analysed(own, [*higher, *equal], [], blocking)
+        answer = _analysed(item, own, [*higher, *equal], [], blocking)
         turns = all(other.task.policy == "rr" for other in (item, *peers))
         if peers and turns and not item.sections:
             own = fixed.with_turns(own, len(peers), self.quantum + 2 * self.switch)
             with suppress(TooLong):
-                shared = _analysed(own, higher, [], blocking)
+                shared = _analysed(item, own, higher, [], blocking)
                 answer = min(answer, shared, key=lambda answer: answer.bound or 0)
         return answer
 
@@ -252,12 +253,19 @@ class Cpu:
         try:
             response = edf.response(items.index(item), *beside)
         except TooLong:
-            if edf.missed(*beside) is not None:
+            if not self._in_time(*beside):
                 raise
             response = _due(item).deadline
         # The kernel counts the deadline from when the task wakes.
         woken = self.extra.get(item.name) or 0
         return Response(0, method, response + item.jitter + woken, response + woken, most)
+
+    def _in_time(self, *beside: Any) -> bool:
+        """Return whether no reservation misses its deadline, by the demand."""
+        key = RESERVED, None
+        if key not in self.punctual:
+            self.punctual[key] = edf.missed(*beside) is None
+        return self.punctual[key]
 
     def _late_blocking(self, time: int | None) -> int:
         """Return how long what is due later than a time may block what is due within it.
@@ -316,9 +324,13 @@ class Cpu:
         }
 
 
-def _analysed(own: Stream, higher: list[Stream], equal: list[Stream], blocking: int) -> Response:
-    bound = fixed.response(own, higher, equal, blocking)
-    local = fixed.local_response(own, higher, equal, blocking)
+def _analysed(
+    item: Item, own: Stream, higher: list[Stream], equal: list[Stream], blocking: int
+) -> Response:
+    """Return the bounds of a task; that from the release differs if it is woken."""
+    bound = local = fixed.response(own, higher, equal, blocking)
+    if item.task.arrival == "woken":
+        local = fixed.local_response(own, higher, equal, blocking)
     return Response(0, FIXED, bound, local, blocking)
 
 

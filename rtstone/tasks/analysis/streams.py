@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 STEPS = 200_000  # of an analysis, after which it gives up
+_CLOSE = 1e-9  # to 1, where a sum of floats does not tell
 
 
 class TooLong(Exception):  # noqa: N818  an answer, not an error
@@ -44,12 +45,21 @@ class Stream(NamedTuple):
 
 def requested(streams: Iterable[Stream], time: int) -> int:
     """Return the work that streams may request in [0, time)."""
-    return sum(stream.requested(time) for stream in streams)
+    return sum(-(-(time + jitter) // period) * work for work, period, jitter, *_ in streams)
 
 
 def utilisation(streams: Iterable[Stream]) -> Fraction:
     """Return the share of a CPU that streams take in the long run."""
     return sum((Fraction(s.work, s.period) for s in streams), Fraction(0))
+
+
+def overload(streams: Sequence[Stream]) -> int:
+    """Return 1 if streams take more than a CPU in the long run, 0 if all of it, else -1."""
+    share = sum(s.work / s.period for s in streams)
+    if abs(share - 1) > _CLOSE:
+        return 1 if share > 1 else -1
+    exact = utilisation(streams)
+    return (exact > 1) - (exact < 1)
 
 
 def fixed_point(demand: Callable[[int], int], start: int, limit: int | None = None) -> int:
@@ -68,8 +78,8 @@ def fixed_point(demand: Callable[[int], int], start: int, limit: int | None = No
 
 def busy_period(streams: Sequence[Stream], blocking: int = 0) -> int:
     """Return the length of the longest busy period of streams.  Raises TooLong if it is endless."""
-    share = utilisation(streams)
-    if share > 1 or (share == 1 and (blocking or any(s.jitter for s in streams))):
+    load = overload(streams)
+    if load > 0 or (load == 0 and (blocking or any(s.jitter for s in streams))):
         raise TooLong
     start = blocking + sum(s.work for s in streams)
     return fixed_point(lambda time: blocking + requested(streams, time), max(start, 1))
