@@ -50,7 +50,6 @@ static void on_set(unsigned cpu, void *at)
 {
     (void)cpu;
     decide(false);
-    masks_base(false);
     set(false, at);
 }
 
@@ -74,7 +73,7 @@ static void on_restore(unsigned cpu, void *at)
 {
     (void)cpu;
     decide(false);
-    if (!masks_saved() && masked)
+    if (!masks_saved())
         set(false, at);
 }
 

@@ -19,11 +19,8 @@ from rtstone.explain.elf import (
 from rtstone.explain.functions import PAGE, Functions, Piece
 
 # Types of relocations.
-# Of 8 bytes, and of 2; all others have 4.  Of RISC-V a call is two instructions; a place where code
-# could be shortened (43, 51) has no bytes of its own.
+# Of 8 bytes, as a call on RISC-V, which is two instructions; no other has more than 4.
 WIDE = {X86_64: (1, 24), AARCH64: (257, 260), RISCV: (2, 18, 19)}
-NARROW = {X86_64: (), AARCH64: (), RISCV: (44, 45)}
-NONE = {X86_64: (), AARCH64: (), RISCV: (0, 43, 51)}
 CALLS = (282, 283)  # of arm64: to jump, to call
 ADRP = (275, 276)  # of arm64: the page of an address
 RELATIVE = (2, 4)  # of x86-64: to the instruction
@@ -104,10 +101,7 @@ def _fixed(elf: Elf, content: bytes, changes: Iterable[Relocation]) -> bytes:
     fixed = bytearray(b"\1" * len(content))
     for change in changes:
         first = change.offset
-        if change.kind in NONE[elf.machine]:
-            continue
-        narrow = 2 if change.kind in NARROW[elf.machine] else 4
-        end = first + (8 if change.kind in WIDE[elf.machine] else narrow)
+        end = first + (8 if change.kind in WIDE[elf.machine] else 4)
         near = elf.machine == X86_64 and change.kind in RELATIVE and 2 <= first <= len(content)
         if near and content[first - 1] in (0xE8, 0xE9):
             # The kernel may replace the opcode of a call or jump, too, where no thunk is needed.

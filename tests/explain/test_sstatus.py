@@ -39,8 +39,13 @@ flag_1: csrs sstatus, s1
     ret
 hoisted:
     lui s1, 0x40
+    .rept 9
+    nop
+    .endr
     csrrci s2, sstatus, 2
     andi s2, s2, 2
+    sd s2, 16(sp)
+    bnez a1, 6f
 2:  call access_user
 keep_3: csrs sstatus, s1
     sd s1, 8(sp)
@@ -49,18 +54,32 @@ flag_2: csrs sstatus, a3
     ld a2, 8(sp)
 keep_4: csrs sstatus, a2
     bnez a0, 2b
+    ld a1, 16(sp)
+flag_5: csrs sstatus, a1
+    ret
+6:  mv s1, s2
     call __stack_chk_fail
-3:  mv s1, s2
-    j 4f
+    j 2b
+clobbered:
+    andi a4, a4, 2
+    beqz a4, 3f
+    call access_user
+4:
+keep_9: csrs sstatus, a4
+    ret
+3:  lui a4, 0x40
+    .rept 9
+    nop
+    .endr
+    j 4b
 restored:
     andi a1, a1, 2
     j 5f
     lui a1, 0x6
-    j 4f
+    ret
 5:
 flag_3: csrs sstatus, a1
     ret
-4:  ret
 vector:
     li a1, 0x600
 keep_5: csrs sstatus, a1

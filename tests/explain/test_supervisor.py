@@ -13,6 +13,7 @@ from tests.explain.test_tally import Plugin
 
 NOP, RET, WFI = 0x13, 0x10200073, 0x10500073
 SET, CLEAR, SAVE = 0x10016073, 0x10017073, 0x100177F3  # csrsi, csrci; csrrci a5
+BY_REGISTER = 0x100537F3  # csrrc a5, of a0
 RESTORE, OTHER = 0x1007A073, 0x1004A073  # csrs sstatus of a5, of s1
 STATUS = 0x10051073  # csrw sstatus, a0
 FIRMWARE, MRET = 0x34021273, 0x30200073  # csrrw tp, mscratch, tp
@@ -69,7 +70,15 @@ def test_flags_are_restored_as_they_were_saved(cpu: Processor) -> None:
     cpu.run(SAVE, NOP, SAVE, NOP, RESTORE, NOP, RESTORE, NOP)
     cpu.run(CLEAR, NOP, NOP, SAVE, RESTORE, NOP, SET)
     cpu.run(SAVE, SET, RESTORE, SAVE, RESTORE)
-    assert cpu.sections() == [1, 1, 6, 6]
+    cpu.run(BY_REGISTER, NOP, NOP, RESTORE)
+    assert cpu.sections() == [1, 1, 3, 6, 6]
+
+
+def test_masked_ones_that_are_masked_again_stay_so(cpu: Processor) -> None:
+    """Where nothing was saved, what was before is restored."""
+    cpu.run(CLEAR, NOP, CLEAR, NOP, RESTORE, NOP, SET, NOP)
+    cpu.run(CLEAR, NOP, RESTORE, NOP)
+    assert cpu.sections() == [2, 6]
 
 
 def test_a_write_of_other_bits_changes_nothing(cpu: Processor) -> None:
@@ -105,7 +114,22 @@ def test_an_exception_returns_to_what_was_before(cpu: Processor) -> None:
     cpu.run(NOP, SET, NOP)
     cpu.run(NOP, NOP, RET, at=TRAP)
     cpu.run(NOP)
-    assert cpu.sections() == [2, 2 + 5 + 3 + 1 + 3 + 1]
+    cpu.trap(EXCEPTION)
+    cpu.leave(SPIE | SPP)
+    cpu.run(NOP, NOP)
+    cpu.run(NOP, NOP, RET, at=TRAP)
+    cpu.run(NOP)
+    assert cpu.sections() == [2, 2, 7, 2 + 5 + 3 + 1 + 3 + 1]
+    assert cpu.interrupts() == (0, 0, True)
+
+
+def test_a_task_that_ends_within_exceptions_leaves_none(cpu: Processor) -> None:
+    """What comes from user mode comes from the outermost level; more than 16 are an abort."""
+    for _ in range(20):
+        cpu.leave(SPIE)
+        cpu.trap(EXCEPTION)
+        cpu.trap(EXCEPTION)
+    cpu.sections()
     assert cpu.interrupts() == (0, 0, True)
 
 
