@@ -69,6 +69,13 @@ class GivingUp(Runner):
         return Ended(0, None)
 
 
+class Idle(Runner):
+    """Carries out no job, as if nobody did."""
+
+    def run(self, limits: Limits) -> Ended:
+        return Ended(0, "no worker is there")
+
+
 @needs("freertos-m4f")
 def test_what_was_not_measured_for_time_or_a_target_is_measured_by_the_next_search(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
@@ -81,11 +88,12 @@ def test_what_was_not_measured_for_time_or_a_target_is_measured_by_the_next_sear
     assert "that only computes no value (not measured: the time was over)" in done.out.replace(
         "\n", " "
     )
-    with monkeypatch.context() as patched:
-        patched.setattr(search, "Runner", GivingUp)
-        done = cli(*words, "--programs", "1")
-    assert (done.status, done.out) == (4, "")
-    assert "target given up, 5 failures: it is silent" in done.says
+    for runner, why in ((GivingUp, f"{GIVEN_UP}, 5 failures"), (Idle, "no worker is there")):
+        with monkeypatch.context() as patched:
+            patched.setattr(search, "Runner", runner)
+            done = cli(*words, "--programs", "1")
+        assert (done.status, done.out) == (4, "")
+        assert why in done.says
     document = cli(*words, "--programs", "1", "--json").document
     assert (document["programs"], document["failed"]) == (1, 0)
     assert document["control"]["longest"] > 0
