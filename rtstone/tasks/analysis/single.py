@@ -131,15 +131,16 @@ class Cpu:
         higher += [self._stream(other) for other in self._above(level) if other not in woken]
         peers = [other for other in self._level(level) if other is not item]
         equal = [self._stream(other) for other in peers]
-        if self._is_punctual(level, blocking):
-            return _analysed(item, own, higher, equal, blocking)
+        if self._is_punctual(level, blocking):  # any other has one job at most that came before
+            first = sum(stream.work for stream in equal)
+            return _analysed(own, higher, blocking, first)
         # Others as urgent may go first whenever they come.
-        answer = _analysed(item, own, [*higher, *equal], [], blocking)
+        answer = _analysed(own, [*higher, *equal], blocking)
         turns = all(other.task.policy == "rr" for other in (item, *peers))
-        if peers and turns and not item.sections:
+        if turns and not item.sections:
             own = fixed.with_turns(own, len(peers), self.quantum + 2 * self.switch)
             with suppress(TooLong):
-                shared = _analysed(item, own, higher, [], blocking)
+                shared = _analysed(own, higher, blocking)
                 answer = min(answer, shared, key=lambda answer: answer.bound or 0)
         return answer
 
@@ -167,7 +168,7 @@ class Cpu:
         return [item for item in self.items if item.level == level]
 
     def _is_punctual(self, level: int, blocking: int | None) -> bool:
-        """Return whether jobs of a level are served in the order of their releases.
+        """Return whether jobs of a level are served in the order of their releases, one by task.
 
         So they are unless a task waits for a resource after it began, or a job is released before
         the one before it ended: it then follows at once, whoever else waits.  ``blocking``: None,
@@ -180,6 +181,8 @@ class Cpu:
 
     def _served_in_order(self, level: int, blocking: int | None) -> bool:
         peers = self._level(level)
+        if len(peers) == 1:
+            return True
         if any(peer.task.policy != "fifo" or self._may_wait(peer) for peer in peers):
             return False
         if blocking is None:
@@ -189,10 +192,11 @@ class Cpu:
             streams = [self._stream(peer) for peer in peers]
             higher = [*self.ticks, *self.place.server_streams(level)]
             higher += [self._stream(item) for item in self._above(level)]
-        for number, own in enumerate(streams):
-            rivals = [*streams[:number], *streams[number + 1 :]]
+        together = sum(stream.work for stream in streams)
+        for own in streams:
+            first = (blocking or 0) + together - own.work
             try:
-                if rivals and fixed.response(own, higher, rivals, blocking or 0) >= own.period:
+                if fixed.response(own, higher, first).from_arrival >= own.period:
                     return False
             except TooLong:
                 return False
@@ -226,15 +230,15 @@ class Cpu:
                 return item.task.jitter_ns + fixed_point(
                     lambda time: item.bare + requested(free, max(time - last, 1)), item.bare
                 )
-            equal = [
-                peer.raw()
+            first = sum(
+                peer.bare
                 for peer in self._level(item.level)
                 if peer is not item
                 and _is_free(peer)
                 and not peer.sections
                 and self._is_punctual(item.level, None)
-            ]
-            return fixed.response(item.raw(), free, equal)
+            )
+            return fixed.response(item.raw(), free, first).from_arrival
         except TooLong:
             return alone
 
@@ -324,14 +328,10 @@ class Cpu:
         }
 
 
-def _analysed(
-    item: Item, own: Stream, higher: list[Stream], equal: list[Stream], blocking: int
-) -> Response:
-    """Return the bounds of a task; that from the release differs if it is woken."""
-    bound = local = fixed.response(own, higher, equal, blocking)
-    if item.task.arrival == "woken":
-        local = fixed.local_response(own, higher, equal, blocking)
-    return Response(0, FIXED, bound, local, blocking)
+def _analysed(own: Stream, higher: list[Stream], blocking: int, first: int = 0) -> Response:
+    """Return the bounds of a task; ``first``: what others as urgent do before it."""
+    longest = fixed.response(own, higher, blocking + first)
+    return Response(0, FIXED, longest.from_arrival, longest.from_release, blocking)
 
 
 def _is_free(item: Item) -> bool:

@@ -31,15 +31,11 @@ class Stream(NamedTuple):
     wakes: int = 0
 
     def requested(self, time: int) -> int:
-        """Return the work of all jobs that may be released in [0, time), without what they wake."""
+        """Return the work of all jobs that may be released in [0, time)."""
         return -(-(time + self.jitter) // self.period) * self.work
 
-    def waited(self, time: int) -> int:
-        """Return the work until the last job that may be released in [0, time] ends."""
-        return self.released(time) + (time + self.jitter) // self.period * self.wakes
-
     def released(self, time: int) -> int:
-        """Return the same of [0, time]."""
+        """Return the work of all jobs that may be released in [0, time]."""
         return ((time + self.jitter) // self.period + 1) * self.work
 
 
