@@ -25,6 +25,7 @@ class Job:
     slice: int = 0
     holds: list[str] = field(default_factory=list)
     waits: str | None = None
+    begin: int | None = None
     end: int | None = None
 
 
@@ -107,6 +108,7 @@ class Schedule:
                     break
                 continue
             for job in self.choose():
+                job.begin = now if job.begin is None else job.begin
                 job.done += 1
                 self.spend(job)
                 self.give_back(job)

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from rtstone.documents.tasks import Costs, TaskCheck, TaskSet
+from rtstone.documents.tasks import Chain, Costs, Resource, Server, TaskCheck, TaskSet, Use
 from rtstone.simulate.engine import simulate
 from rtstone.simulate.taskset import Rules, Section
 from rtstone.simulate.taskset import TaskSet as Simulated
 from rtstone.tasks.analysis.check import at
-from tests.tasks.brute import Plan, Schedule, hyperperiod, longest, releases, worst
+from tests.tasks.brute import Job, Plan, Schedule, hyperperiod, longest, releases, worst
 from tests.tasks.sets import drawn, task, task_set, with_resources
 
 PERIODS = (4, 5, 6, 8, 10, 12)
@@ -168,8 +169,6 @@ def test_no_verdict_on_several_cpus_is_optimistic(policy: str) -> None:
 @pytest.mark.parametrize("waker", ["more urgent", "less urgent"])
 def test_what_a_task_wakes_is_within_its_bounds(waker: str) -> None:
     """The response of the woken task from its release, and that from the arrival at the source."""
-    from rtstone.documents.tasks import Chain
-
     rng = np.random.default_rng([10, len(waker)])
     ratios = []
     for _ in range(SETS):
@@ -264,8 +263,6 @@ def test_no_bound_is_below_the_simulator(policy: str, protocol: str) -> None:
 @pytest.mark.parametrize("kind", ["polling", "deferrable"])
 def test_a_server_takes_no_more_than_the_analysis_gives_it(kind: str) -> None:
     """Requests at random times; the server is above all tasks."""
-    from rtstone.documents.tasks import Server
-
     rng = np.random.default_rng([12, len(kind)])
     close = 0
     for _ in range(300):
@@ -295,8 +292,6 @@ def test_a_server_takes_no_more_than_the_analysis_gives_it(kind: str) -> None:
 
 def test_the_oracle_knows_priority_inversion() -> None:
     """It shows what the protocols are for, so that it may judge them."""
-    from rtstone.documents.tasks import Resource, Use
-
     section = [Use(resource="r", after_ns=0, for_ns=4)]
     tasks = task_set(
         task("high", 4, 100, 3, uses=section), task("medium", 20, 200, 2),
@@ -309,3 +304,83 @@ def test_the_oracle_knows_priority_inversion() -> None:
         done = Schedule(own, Plan(jobs)).run(60)
         ends[protocol] = next(job.end for job in done if job.task == 0)
     assert ends == {"none": 4 + 20 + 4, "inherit": 8, "protect": 8}
+
+
+@pytest.mark.simulation
+def test_a_task_that_wakes_a_more_urgent_one_waits_for_it_from_job_to_job() -> None:
+    """The second job of the waker comes after what the first one woke, the first does not."""
+    first = task("first", 5, 11, 1, deadline_ns=30)
+    woken = replace(task("woken", 1, 11, 3), arrival="woken", period_ns=None)
+    rest = task("rest", 7, 16, 2)
+    chains = [Chain(name="c", path=["first", "woken"])]
+    tasks = task_set(first, woken, rest, chains=chains)
+    happened = 0
+    for offset in range(16):
+        jobs = [list(releases(first, 0, 176)), [], list(releases(rest, offset, 176))]
+        happened = max(happened, longest(Schedule(tasks, Plan(jobs)).run(400), 0) or 0)
+    assert happened == checked(tasks)[0].response_ns
+
+
+# ---- chains -------------------------------------------------------------------------------------
+
+
+def propagated(tasks: TaskSet, jobs: list[Job]) -> tuple[int, int, int]:
+    """Return the longest latency, reaction and age of the only chain in a schedule.
+
+    A job reads when it begins, the last output of the task before, and writes when it ends.
+    """
+    names = [each.name for each in tasks.tasks]
+    path = [names.index(name) for name in tasks.chains[0].path]
+    by_task = [[job for job in jobs if job.task == number] for number in path]
+    latest: dict[int, Job] = {}  # of each last job: the job of the source that its output is of
+
+    def source(job: Job, place: int) -> Job | None:
+        if place == 0:
+            return job
+        before = [b for b in by_task[place - 1] if b.end is not None and b.end <= (job.begin or 0)]
+        return source(max(before, key=lambda b: b.end or 0), place - 1) if before else None
+
+    for job in by_task[-1]:
+        if job.end is not None and (read := source(job, len(path) - 1)):
+            latest[job.end] = read
+    sources = by_task[0]
+    latency = reaction = 0
+    age = max((end - read.arrival for end, read in latest.items()), default=0)
+    for before, after in pairwise(sources):
+        # A change just after one reads is seen by the next, or by a later one.
+        ends = [end for end, read in latest.items() if read.arrival >= after.arrival]
+        if ends and before.begin is not None:
+            reaction = max(reaction, min(ends) - before.begin)
+            latency = max(latency, min(ends) - after.arrival)
+    return latency, reaction, age
+
+
+@pytest.mark.simulation
+def test_no_bound_of_a_chain_is_below_what_happens() -> None:
+    rng = np.random.default_rng(13)
+    ratios = []
+    for _ in range(SETS):
+        tasks = drawn(rng, 3, float(rng.uniform(0.4, 0.9)), PERIODS)
+        each = [
+            replace(t, priority=int(p), jitter_ns=0)
+            for t, p in zip(tasks.tasks, rng.permutation(3) + 1, strict=True)
+        ]
+        names = [each[number].name for number in rng.permutation(3)]
+        tasks = replace(tasks, tasks=each, chains=[Chain(name="c", path=names)])
+        (chain,) = at(tasks, FREE, Fraction(1))[1]
+        if chain.latency_ns is None or chain.reaction_ns is None or chain.age_ns is None:
+            continue
+        span = hyperperiod(tasks)
+        for _ in range(20):
+            offsets = [int(rng.integers(0, t.period_ns or 1)) for t in each]
+            plan = Plan(
+                [list(releases(t, o, 3 * span)) for t, o in zip(each, offsets, strict=True)]
+            )
+            latency, reaction, age = propagated(tasks, Schedule(tasks, plan).run(5 * span))
+            assert latency <= chain.latency_ns
+            assert reaction <= chain.reaction_ns
+            assert age <= chain.age_ns
+            if reaction:
+                ratios.append(chain.reaction_ns / reaction)
+    assert len(ratios) > 300
+    assert 1 <= float(np.mean(ratios)) < 2.5

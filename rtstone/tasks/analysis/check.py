@@ -373,9 +373,7 @@ def _cpu_load(place: Place, problem: Problem, extra: Extra) -> CpuLoad:
     sure = utilisation(item.raw() for item in own)
     if sure > count:
         verdict, reason = "fails", f"{float(sure):.0%} of {_number(count)} is asked for"
-    elif (
-        any(item.level == RESERVED for item in own) and reserved > Fraction(costs.admitted) * count
-    ):
+    elif reserved > Fraction(costs.admitted).limit_denominator(PARTS) * count:
         verdict = "fails"
         reason = (
             f"reservations ask for {float(reserved / count):.1%}, and the kernel admits "
