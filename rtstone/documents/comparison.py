@@ -43,8 +43,8 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     were named.  ``seeds``: their seeds, if the system has any.  ``names``: by id, what the user
     called them.  ``reasons``: why runs are incomplete.  ``command``: that measured the first of
     them, word by word.  ``origin``: the system, the machine and the day of the first of them.
-    ``stolen``: the largest share of the measured time of a case around which a hypervisor took the
-    CPU, None if that is not known.  ``instructions_per_s``: what its timers take for a second, None
+    ``stolen``: the largest share, of a case, of the readings of steal time between which that grew,
+    None if it is not known.  ``instructions_per_s``: what its timers take for a second, None
     of a system whose numbers are times.
     """
 

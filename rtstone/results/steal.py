@@ -15,26 +15,28 @@ _APART_S = 0.2  # two readings of the steal time
 def with_steal(result: Result, *, concluded: bool = True) -> str:
     """Return around how many of the worst samples steal time grew, "" where that is not known.
 
-    Beside it is in how much of the measured time it did: where it always does, it does around all
-    samples, so a cause is only what it did around more of them than by chance.  What is shorter
-    than a step of the count may not show.  ``concluded``: with what follows from it.
+    Samples of one stall are counted once, as they are tested.  Beside it is around how many of all
+    readings it did: where it always does, it does around all samples, so a cause is only what it
+    did around more of them than by chance.  What is shorter than a step of the count may not show.
+    ``concluded``: with what follows from it.
     """
     times = [sample.steal_ns for sample in result.worst if sample.steal_ns is not None]
     if not times or len(times) < len(result.worst):
         return ""
-    stolen = sum(steal > 0 for steal in times)
+    stalls = _stalls(result.worst)
+    stolen, samples = sum(stalls), counted(len(times), "worst sample")
+    several = f"{counted(len(stalls), 'separate stall')} (its {samples})"
     text = (
         "steal time, which counts in steps of 10 ms, grew around "
-        f"{stolen or 'none'} of its {counted(len(times), 'worst sample')}"
+        f"{stolen or 'none'} of {f'its {samples}' if len(stalls) == len(times) else several}"
     )
     share = share_with_steal(result)
     if share is None:
         return text
-    text = f"{text} and in {share:.1%} of the time"
+    text = f"{text} and between {share:.1%} of all readings"
     if not concluded:
         return text
-    stalls = _stalls(result.worst)
-    if _at_least(sum(stalls), len(stalls), share) < _CHANCE:
+    if _at_least(stolen, len(stalls), share) < _CHANCE:
         return f"{text}: more than by chance, so it is a likely cause"
     chance = "no more than by chance, so " if stolen else ""
     return f"{text}: {chance}nothing shows that it delayed them"
@@ -67,7 +69,10 @@ def _at_least(successes: int, trials: int, share: float) -> float:
 
 
 def share_with_steal(result: Result) -> float | None:
-    """Return the share of the measured time around which steal time grew, None if not known."""
+    """Return the share of the readings of steal time between which it grew, None if not known.
+
+    How much was stolen is far less: readings are 100 ms apart, and a step of the count is 10 ms.
+    """
     near, watched = (result.evidence.get(f"steal_{name}_ns") for name in ("near", "watched"))
     if not isinstance(near, int) or not isinstance(watched, int) or not watched:
         return None

@@ -193,7 +193,7 @@ def test_on_a_virtual_machine_the_sentence_ends_with_what_came_with_steal(
     worst[3] = structs.replace(worst[3], steal_ns=10_000_000)
     note = (
         "; steal time, which counts in steps of 10 ms, grew around "
-        f"1 of its {len(worst)} worst samples"
+        f"1 of 2 separate stalls (its {len(worst)} worst samples)"
     )
     for name, is_virtual, ending in (("yes", True, note), ("no", False, "before the switch")):
         conditions = {"machine.virtual": is_virtual}
@@ -208,7 +208,10 @@ def test_what_follows_from_steal_is_left_out_where_an_account_shows_it(
     worst = [structs.replace(sample, steal_ns=0) for sample in result.worst]
     worst[3] = structs.replace(worst[3], steal_ns=10_000_000)
     evidence = result.evidence | {"steal_near_ns": 9 * 10**6, "steal_watched_ns": 10**9}
-    seen = f" grew around 1 of its {len(worst)} worst samples and in 0.9% of the time"
+    seen = (
+        f" grew around 1 of 2 separate stalls (its {len(worst)} worst samples) and between "
+        "0.9% of all readings"
+    )
     virtual = structs.replace(run, conditions=run.conditions | {"machine.virtual": True})
     whole = structs.replace(result, unit="ns", worst=worst, evidence=evidence)
     sentence = from_trace(TRACED, virtual, whole, INDEX).sentence

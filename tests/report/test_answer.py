@@ -368,7 +368,7 @@ def test_on_a_virtual_machine_the_answer_says_what_came_with_steal() -> None:
     evidence = {"steal_near_ns": 44 * 10**7, "steal_watched_ns": 8 * 10**9}
     reply = (
         ". Steal time, which counts in steps of 10 ms, grew around 12 of its 16 worst samples and "
-        "in 5.5% of the time: more than by chance, so it is a likely cause."
+        "between 5.5% of all readings: more than by chance, so it is a likely cause."
     )
     for missed, verdict in ((0, "Fit"), (3, "Not fit")):
         stolen = periodic(missed, 3.2e6, worst=worst, evidence=evidence)
@@ -384,8 +384,8 @@ def test_on_a_virtual_machine_the_answer_says_what_came_with_steal() -> None:
         assert ("Steal" in trial.verdict) == said
     none = structs.replace(periodic(0, 1.0, worst=idle), evidence=evidence)
     assert answer(run_with(none, conditions={"machine.virtual": True})).verdict.endswith(
-        " grew around none of its 16 worst samples and in 5.5% of the time: nothing shows that it "
-        "delayed them."
+        " grew around none of its 16 worst samples and between 5.5% of all readings: nothing shows "
+        "that it delayed them."
     )
     unknown = [*worst[1:], structs.replace(worst[0], steal_ns=None)]
     trial = answer(run_with(periodic(0, 1.0, worst=unknown), conditions={"machine.virtual": True}))
@@ -393,18 +393,21 @@ def test_on_a_virtual_machine_the_answer_says_what_came_with_steal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stolen", "apart_s", "near", "cause"),
+    ("stolen", "apart_s", "near", "cause", "counts"),
     [
-        (2, 1.0, 95, False),  # of 16 samples 1.5 would be so by chance
-        (6, 1.0, 95, True),
-        (16, 0.01, 95, False),  # one stall, which is near to steal in 9.5% of all places
-        (16, 0.01, 5, True),
-        (16, 1.0, 900, False),  # it always grows
+        # Of 16 samples 1.5 would be so by chance.
+        (2, 1.0, 95, False, "2 of its 16 worst samples and between 9.5% of"),
+        (6, 1.0, 95, True, "6 of its 16 worst samples and between 9.5% of"),
+        # One stall, which is near to steal in 9.5% of all places.
+        (16, 0.01, 95, False, "1 of 1 separate stall (its 16 worst samples) and between 9.5% of"),
+        (16, 0.01, 5, True, "1 of 1 separate stall (its 16 worst samples) and between 0.5% of"),
+        (16, 1.0, 900, False, "16 of its 16 worst samples and between 90.0% of"),  # it always grows
     ],
 )
 def test_steal_is_a_cause_only_where_it_came_more_often_than_by_chance(
-    stolen: int, apart_s: float, near: int, cause: bool
+    stolen: int, apart_s: float, near: int, cause: bool, counts: str
 ) -> None:
+    """What is printed is what was tested, so that no two sentences contradict each other."""
     worst = [
         Worst(value=9.0, index=n, at_s=n * apart_s, steal_ns=10**7 * (n < stolen))
         for n in range(16)
@@ -412,6 +415,7 @@ def test_steal_is_a_cause_only_where_it_came_more_often_than_by_chance(
     evidence = {"steal_near_ns": near, "steal_watched_ns": 1000}
     result = periodic(0, 9.0, worst=worst, evidence=evidence)
     reply = answer(run_with(result, conditions={}))
+    assert f" grew around {counts} all readings: " in reply.verdict
     assert reply.verdict.endswith("so it is a likely cause.") == cause
     assert reply.verdict.endswith("so nothing shows that it delayed them.") == (not cause)
 
@@ -633,7 +637,17 @@ def test_a_maximum_that_any_operation_has_here_is_no_finding() -> None:
     assert heads(*ORDINARY) == []
     (head,) = heads(*ORDINARY, timed("mem.malloc.large", 90e3, 6e6))
     assert head == "mem.malloc.large: 6.00 ms at worst"
+    (finding,) = findings(evaluate_run(run_with(*ORDINARY, timed("mem.malloc.large", 9e3, 6e6))))
+    assert finding.text.startswith(
+        "median 9.00 µs (in the other results the maximum is usually 49.5 µs above the median); n ="
+    )
     assert heads(*ORDINARY, timed("mem.malloc.large", 90e3, 300e3)) == []
+
+
+def test_what_is_usual_is_not_told_of_too_few_results() -> None:
+    """As of an import, which often has one: the limit that it is found by was not measured."""
+    (finding,) = findings(evaluate_run(run_with(timed("mem.free", 1150.0, 13.2e6))))
+    assert finding.text.startswith("median 1.15 µs; n = 10 000")
 
 
 @pytest.mark.parametrize("bench", ["null", "clk.overhead", "hart.raw", "dk.latencytest"])

@@ -307,8 +307,8 @@ def test_where_more_runs_settle_nothing_it_names_floor_and_steal() -> None:
     columns = [msgspec.structs.replace(c, stolen=0.048) for c in comparison.columns]
     text, _ = advice(msgspec.structs.replace(hopeless, columns=columns))
     assert text.endswith(
-        "%, steal time in 4.8% of the time. Its hypervisor is the likely reason; measure on a "
-        "machine of its own."
+        "%, and steal time grew between 4.8% of its readings. Its hypervisor is the likely reason; "
+        "measure on a machine of its own."
     )
 
 

@@ -178,8 +178,8 @@ def _disturbed(comparison: Comparison) -> str:
     stolen = max((c.stolen for c in comparison.columns if c.stolen), default=None)
     if stolen:
         return (
-            f", steal time in {100 * stolen:.2g}% of the time. Its hypervisor is the likely "
-            "reason; measure on a machine of its own"
+            f", and steal time grew between {100 * stolen:.2g}% of its readings. Its hypervisor is "
+            "the likely reason; measure on a machine of its own"
         )
     virtual = comparison.equal.get("virtual machine") == "yes"
     return ", on a virtual machine, the likely reason" if virtual else ""

@@ -121,7 +121,9 @@ _PHRASES: Mapping[str, Term] = {
         "What is compared of a case: median, tail, maximum, spread, missed activations.",
         "guides/comparing.md",
     ),
-    "usual here": Term("The median of the same measure over the other results of this run."),
+    "in the other results": Term(
+        "The median of the same measure over the other results of this run."
+    ),
     "floor": Term(
         "How much single runs of one unchanged system differ. A smaller difference is no evidence.",
         "guides/comparing.md",

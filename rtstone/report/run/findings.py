@@ -99,26 +99,30 @@ class Evidence(NamedTuple):
 
 def longest_delays(seen: Evidence) -> Iterable[Finding]:
     """Yield the results whose maximum is further above the median than is usual in the run."""
-    for subject, (_, excess, times) in _by_family(seen, seen.standouts.delays):
+    for subject, excess in _by_family(seen, seen.standouts.delays):
         r = subject.result
-        usual = quantity(excess / times, r.unit)
         name = subject.name.without_load
         head = f"{name}: {quantity(r.max, r.unit)} at worst"
         if r.bench == "det.bintime":
             head = f"The CPU was taken away for {quantity(r.max, r.unit)} ({name})"
-        text = f"median {quantity(r.p50, r.unit)}; usual here are {usual} above it"
+        text = f"median {quantity(r.p50, r.unit)}"
+        if excess.others is not None:
+            above = quantity(excess.others, r.unit)
+            text += f" (in the other results the maximum is usually {above} above the median)"
         brief = f"{quantity(r.max, r.unit)} at worst in {name}"
-        yield _delay(seen, subject, Finding("note", head, text, 0, stolen=brief, times=times))
+        yield _delay(
+            seen, subject, Finding("note", head, text, 0, stolen=brief, times=excess.times)
+        )
 
 
 def least_predictable(seen: Evidence) -> Iterable[Finding]:
     """Yield the results with a large ratio of p99.9 to a median that the clock resolves."""
-    for subject, (_, ratio, times) in _by_family(seen, seen.standouts.spreads):
+    for subject, excess in _by_family(seen, seen.standouts.spreads):
         r = subject.result
-        head = f"{subject.name.without_load}: p99.9 is {rounded(ratio)} times the median"
+        head = f"{subject.name.without_load}: p99.9 is {rounded(excess.value)} times the median"
         text = f"{quantity(r.p999, r.unit)} against {quantity(r.p50, r.unit)}"
         brief = f"{quantity(r.p999, r.unit)} at p99.9 in {subject.name.without_load}"
-        finding = Finding("note", head, text, 0, stolen=brief, times=times)
+        finding = Finding("note", head, text, 0, stolen=brief, times=excess.times)
         yield _delay(seen, subject, finding, r.p999)
 
 
@@ -219,13 +223,13 @@ def growth_with_tasks(seen: Evidence) -> Iterable[Finding]:
     slopes, standouts = seen.run.slopes, seen.standouts
     growing = [slope for slope in standouts.growing if slope.times >= LEAST_GROWTH]
     if growing:
-        steepest, _, times = growing[0]
+        steepest = growing[0].place
         growth = words.growths(seen.run)[steepest]
         head = f"{growth.name} {growth.verdict} by {growth.rate.removeprefix('+')}"
         text = f"{growth.interval}, load {slopes[steepest].load}"
         if len(growing) > 1:
             text += f"; {len(growing)} of {len(standouts.fitted)} such slopes rise"
-        yield Finding("note", head, text, GROWTH, family(slopes[steepest].bench), times)
+        yield Finding("note", head, text, GROWTH, family(slopes[steepest].bench), growing[0].times)
     elif standouts.fitted:
         over = ", ".join(dict.fromkeys(slopes[place].over for place in standouts.fitted))
         text = f"{counted(len(standouts.fitted), 'slope')} over {over}, none rises by 10% or more"
