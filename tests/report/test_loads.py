@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rtstone.documents.run import Result, Run
+from rtstone.documents.run import Misses, Result, Run
 from rtstone.report.parts import frame
 from rtstone.report.run.loads import LoadEffect, by_load, load_effects
 from rtstone.results.estimates import batches
@@ -101,7 +101,22 @@ def test_one_load_makes_no_matrix() -> None:
 def test_cases_that_no_load_changes_are_counted() -> None:
     same = run_with(result("none"), result("heavy", 1.005, seed=2))
     (line,) = load_effects(evaluate_run(same))
-    assert line.startswith("no difference shown between loads in 1 case: ")
+    assert line.startswith("no difference of medians shown between loads in 1 case: ")
+    repeated = run_with(*(result(load, 1 + 0.001 * (seed % 3), seed=seed)
+                          for load, seeds in (("none", (1, 2, 3)), ("heavy", (4, 5, 6)))
+                          for seed in seeds))  # fmt: skip
+    assert list(load_effects(evaluate_run(repeated))) == [
+        "no difference shown between loads in 1 case"
+    ]
+
+
+def test_a_case_in_which_a_load_made_it_miss_is_not_called_the_same() -> None:
+    late = Misses(limit=10**6, n=81, late=37, squares=37, room=32, windows=[])
+    for members, missed in (({"missed": 44}, 44), ({"missed": 44, "misses": late}, 81)):
+        trial = run_with(result("none", missed=0), result("heavy", 1.005, seed=2, **members))
+        (line,) = load_effects(evaluate_run(trial))
+        assert line.startswith("dk.periodic")
+        assert ", missed 0, n " in line and f", missed {missed}, n " in line
 
 
 @pytest.mark.skipif(not frame.BUNDLE.exists(), reason="no charts.js; run: make charts")

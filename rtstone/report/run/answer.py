@@ -14,7 +14,7 @@ from rtstone.documents import origin
 from rtstone.documents.breakdown import breakdown
 from rtstone.documents.capacity import KIND, one_of_several
 from rtstone.documents.check import Gate
-from rtstone.documents.imported import WAKE_UPS, tool
+from rtstone.documents.imported import WAKE_UPS, bucket_ns, tool
 from rtstone.documents.other_names import missed_called
 from rtstone.documents.plan import NONE, wake_ups
 from rtstone.documents.run import (
@@ -238,6 +238,11 @@ def _missed(run: Run, subjects: Sequence[Subject]) -> str:
     missed = sum(s.result.missed or 0 for s in subjects)
     due = missed + sum(s.result.n for s in subjects)
     text = f"{count(missed) if missed else 'none'} of {count(due)} activations missed"
+    return _called(run, subjects, missed, text)
+
+
+def _called(run: Run, subjects: Sequence[Subject], missed: int, text: str) -> str:
+    """Return what was missed, preceded by its number in the word of the trade if it has one."""
     names = {missed_called(s.result.bench, s.result.params, run.run_id) for s in subjects}
     name = names.pop() if len(names) == 1 else ""
     return f"{counted(missed, name) if missed else f'no {name}s'} ({text})" if name else text
@@ -277,10 +282,11 @@ def _share(share: float) -> str:
 def _without_wakeups(run: Run) -> str:
     """Return why a run has no wake-up to judge, or that nothing in it was to be judged."""
     if name := (tool(run) or "").partition(" ")[0]:
+        late = [r for r in run.results if r.bench in WAKE_UPS and r.max is not None]
         uncounted = any(r.bench in WAKE_UPS for r in run.results)
         cause = "does not count the activations that were missed"
         cause = f"{name} {cause}" if uncounted else f"none was measured by {name}"
-        return f"No verdict on deadlines: {cause}."
+        return f"{_latest(late)}No verdict on deadlines: {cause}."
     due = [s for s in subjects_of(run) if s.result.bench in wake_ups(run.benches)]
     if lost := _lost(run, due):
         return lost
@@ -294,6 +300,23 @@ def _without_wakeups(run: Run) -> str:
         return f"No verdict on deadlines: {case}, was not begun."
     why = f": {first.result.reason.rstrip('.')}" if first.result.reason else ""
     return f"No verdict on deadlines: {case}, {first.result.status}{why}."
+
+
+def _latest(results: Sequence[Result]) -> str:
+    """Return the largest of another tool's samples, and what lies beyond its histogram.
+
+    ``13.2 ms at worst; 187 of 4 638 samples at or above 400 µs, beyond its histogram. ``
+    """
+    if not results:
+        return ""
+    worst = max(results, key=lambda r: r.max or 0)
+    text = f"{quantity(worst.max, worst.unit)} at worst"
+    if "beyond" in worst.flags:
+        number = count(worst.overflow) if worst.overflow else "an unknown number"
+        end = max((value for value, _ in worst.histogram), default=None)
+        at = f" at or above {quantity(end + bucket_ns([worst]), worst.unit)}," if end else ""
+        text += f"; {number} of {count(worst.n)} samples{at} beyond its histogram"
+    return f"{text}. "
 
 
 def _seen(results: Sequence[Result]) -> tuple[Grade, str]:
@@ -322,7 +345,7 @@ def _required(run: Run, gate: Gate) -> tuple[Grade, str]:
         telling = [s for s in concerned if _says_something(s.result)]
         loads = dict.fromkeys([worst.result.load, *(s.result.load for s in telling)])
         each = {
-            load: _misses([s.result for s in telling if s.result.load == load], noun)
+            load: _misses(run, [s for s in telling if s.result.load == load], noun)
             for load in loads
         }
         head = f"{each.pop(worst.result.load)}{_at_worst(run, worst)}, {_under(worst.result.load)}"
@@ -363,17 +386,27 @@ def _says_something(result: Result) -> bool:
     return bool(flags.unfit(result.flags, result.n, result.missed))
 
 
-def _misses(results: Sequence[Result], noun: str) -> str:
-    """Return what these results missed of a limit: ``3 of 1 000 activations later, 2 never``."""
+def _misses(run: Run, subjects: Sequence[Subject], noun: str) -> str:
+    """Return what these results missed of a limit, in the word of the trade if it has one.
+
+    ``5 of 1 000 activations missed: 3 later, 2 never``.
+    """
+    results = [s.result for s in subjects]
     singly = [r if r.batch == 1 else r.single or r for r in results]
     due = count(sum(r.n + (r.missed or 0) for r in singly))
     misses = [r.required for r in results if r.required]
     late = sum(m.late for m in misses)
     never = sum(m.n for m in misses) - late
-    if never and not late:
-        return f"{count(never)} of {due} {noun} never came"
-    tail = f", {count(never)} never" if never else ""
-    return f"{count(late) if late else 'none'} of {due} {noun} later{tail}"
+    if never and late:
+        text = (
+            f"{count(late + never)} of {due} {noun} missed: {count(late)} later, "
+            f"{count(never)} never"
+        )
+    elif never:
+        text = f"{count(never)} of {due} {noun} never came"
+    else:
+        text = f"{count(late) if late else 'none'} of {due} {noun} later"
+    return _called(run, subjects, late + never, text)
 
 
 def _among(loads: Iterable[str]) -> str:

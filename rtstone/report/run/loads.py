@@ -55,6 +55,12 @@ class LoadEffect(NamedTuple):
         return " and ".join(span for span in spans if span) or None
 
     @property
+    def missed(self) -> int:
+        """The activations that were missed, of what was required if something was."""
+        results = [s.result for s in self.subjects]
+        return sum((r.required.n if r.required else r.missed) or 0 for r in results)
+
+    @property
     def word(self) -> str:
         """The verdict, empty for the first load."""
         return self.effect.verdict if self.effect else ""
@@ -106,6 +112,11 @@ class CaseByLoad(NamedTuple):
     statistic: str  # the one compared
     cells: list[LoadEffect | None]
 
+    @property
+    def missed_differ(self) -> bool:
+        """Whether more activations were missed under one load than under another."""
+        return len({cell.missed for cell in self.cells if cell}) > 1
+
 
 class ByLoad(NamedTuple):
     """The cases that were measured under several loads."""
@@ -138,7 +149,10 @@ def load_effects(evaluated: RunEvaluation) -> Iterator[str]:
     matrix = by_load(evaluated)
     if matrix is None:
         return
-    changed = [case for case in matrix.cases if any(cell and cell.changed for cell in case.cells)]
+    changed = [
+        case for case in matrix.cases
+        if case.missed_differ or any(cell and cell.changed for cell in case.cells)
+    ]  # fmt: skip
     for case in changed:
         texts = []
         for cell in filter(None, case.cells):
@@ -148,12 +162,16 @@ def load_effects(evaluated: RunEvaluation) -> Iterator[str]:
             if cell.whole.max is not None:
                 over = f" in {cell.observed}" if cell.observed else ""
                 text += f", max {quantity(cell.whole.max, cell.unit)}{over}"
+            text += f", missed {count(cell.missed)}" if case.missed_differ else ""
             texts.append(f"{text}, n {count(cell.whole.n)}")
         yield f"{case.title}: {'; '.join(texts)}"
-    rest = len(matrix.cases) - len(changed)
-    if rest:
-        unchanged = counted(rest, "other case" if changed else "case")
+    same = [case for case in matrix.cases if case not in changed]
+    if same:
+        unchanged = counted(len(same), "other case" if changed else "case")
         yield (
-            f"no difference shown between loads in {unchanged}: of single measurements only "
-            f"medians beyond a ratio of {1 + UNKNOWN:g} are called different"
+            f"no difference of medians shown between loads in {unchanged}: of single measurements "
+            f"only medians beyond a ratio of {1 + UNKNOWN:g} are called different, and tails and "
+            "maxima are not judged"
+            if all(len(cell.subjects) == 1 for case in same for cell in filter(None, case.cells))
+            else f"no difference shown between loads in {unchanged}"
         )
