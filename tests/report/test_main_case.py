@@ -23,8 +23,9 @@ def test_what_decides_stands_before_all_counts() -> None:
     answers = compared(comparison).answers
     head, axes, balance = answers
     assert (head.text, head.grade) == (
-        "The worst wake-ups of rt are better than those of stock: missed none of its activations "
-        "against 1.96% (load syscalls). But 2 of its 10 effects are worse.", "info",
+        "The worst wake-ups of rt are better than those of stock, for seed 1: missed none of its "
+        "activations against 1.96% (load syscalls). But it is worse in the maximum (2 of 3 cases).",
+        "info",
     )  # fmt: skip
     assert head.notes == [
         "Also: max 18.2 k instr (load heavy) against 88.9 k instr (load syscalls), 4.88 times "
@@ -35,7 +36,11 @@ def test_what_decides_stands_before_all_counts() -> None:
         "rt, dk.periodic, load heavy: n 100, max 18 200, missed 0",
     ]
     assert "cases" in axes.text and not axes.grade
-    assert "effects" in balance.text and not balance.grade
+    assert balance.text == (
+        "rt is worse than stock in 2 of 10 effects: the maximum (2 of 3 cases); and better in 2: "
+        "the maximum (1 of 3 cases), missed activations (1 of 1); 3 no difference, 3 inconclusive."
+    )
+    assert not balance.grade
     lines = shown(comparison, 80, everything=False).splitlines()
     assert lines[0].startswith("The worst wake-ups of rt are better")
     assert "  stock, dk.periodic, load syscalls: n 100, max 88 900, missed 2 (1.96%)" in lines
@@ -45,8 +50,8 @@ def test_under_one_load_it_is_named_once() -> None:
     heavy = {"heavy": STOCK["heavy"]}
     head = first(compare([system("stock", heavy), system("rt", {"heavy": RT["heavy"]})]))
     assert head.text == (
-        "The worst wake-ups of rt are worse than those of stock, load heavy: max 18.2 k instr "
-        "against 12.0 k instr, +52%."
+        "The worst wake-ups of rt are worse than those of stock, load heavy, for seed 1: max 18.2 "
+        "k instr against 12.0 k instr, +52%."
     )
     assert head.notes[0] == "Also: none missed on either."
     assert head.grade == "bad"
@@ -88,12 +93,17 @@ def test_the_first_line_of_several_names_the_best() -> None:
     runs = [system("stock", STOCK), system("rt", RT), system("third", third)]
     answers = compared(compare(runs)).answers
     assert [(a.text, a.grade) for a in answers[:1]] == [
-        ("Best of 3: rt, certainly better than third, the second.", "good")
+        ("Best of 3: rt, certainly better than third, the second, for seed 1 (n 100 each).", "good")
     ]
-    assert answers[1].text.startswith("The worst wake-ups of third are worse than those of rt: max")
+    assert answers[1].text.startswith(
+        "The worst wake-ups of third are worse than those of rt, for seed 1"
+    )
     quick = system("quick", {"none": (1e3, 0)})
     text = compared(compare([*runs[:2], quick])).answers[0].text
-    assert text == "Best of 3: quick, certainly better than rt in what both ran."
+    assert (
+        text
+        == "Best of 3: quick, certainly better than rt in what both ran, for seed 1 (n 100 each)."
+    )
     same = [lab(name, [woken("none", 9e3, n=20_000)]) for name in ("a", "b", "c")]
     assert compared(compare(same)).answers[0].text == "Best of 3: a and b, with no difference."
     unsure = compared(compare([quiet(number) for number in range(3)])).answers[0]
@@ -106,8 +116,9 @@ def test_worst_under_different_loads_are_shown_under_the_same_load_first() -> No
     b = system("b", {"none": (20e3, 0), "heavy": (15e3, 0)})
     head = first(compare([a, b]))
     assert head.text == (
-        "The worst wake-ups of b are better than those of a: max 15.0 k instr against 80.0 k "
-        "instr, 5.33 times fewer (load heavy). But 1 of its 6 effects is worse."
+        "The worst wake-ups of b are better than those of a, for seed 1: max 15.0 k instr against "
+        "80.0 k instr, 5.33 times fewer (load heavy). But it is worse in the maximum (1 of 2 "
+        "cases)."
     )
     assert head.notes[0].startswith(
         "Also: max 20.0 k instr (without load) against 80.0 k instr (load heavy), 4 times fewer"
@@ -125,8 +136,9 @@ def test_of_several_cpus_the_worst_of_each_system_stand_first() -> None:
 
     head = first(compare([cpus("before", 63, 50), cpus("after", 3, 43)]))
     assert head.text == (
-        "The worst wake-ups of after are better than those of before: missed 4.12% (dk.periodic "
-        "cpu1, load heavy) of its activations against 5.93% (dk.periodic cpu0, load heavy)."
+        "The worst wake-ups of after are better than those of before, for seed 1: missed 4.12% "
+        "(dk.periodic cpu1, load heavy) of its activations against 5.93% (dk.periodic cpu0, load "
+        "heavy)."
     )
 
 

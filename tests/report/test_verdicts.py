@@ -91,7 +91,10 @@ def test_the_answer_stands_first_with_the_largest_effects(slower: Comparison) ->
     head, axes, _, first, second, *rest = text.splitlines()  # both effects are of one row
     assert head.startswith("local (B) differs most from local (A) in case.0: p99 +11% [+")
     assert axes.startswith("local (B) is slower than local (A) in 1 of 3 cases")
-    assert first.startswith("local (B) is slower than local (A) in 2 of 6 effects (case); 4 ")
+    assert first.startswith(
+        "local (B) is slower than local (A) in 2 of 6 effects: the median (1 of 3 cases), the tail "
+        "(1 of 3); 4 "
+    )
     assert second.startswith("  - worse  case.0  p")
     assert any(line.startswith("local (A): ") for line in rest[:2])  # after the sentence
     assert "[+" in second
@@ -114,8 +117,9 @@ def test_three_columns_are_told_apart() -> None:
         lab(name, [result("null", [v] * 50)]) for name, v in (("a", 9.0), ("b", 8.0), ("c", 10.0))
     ]
     text = shown(compare(runs), 100)
-    assert "b is faster than a in 2 of 3 effects (null); " in text
-    assert "c is slower than a in 2 of 3 effects (null); " in text
+    parts = " in 2 of 3 effects: the median (1 of 1 case), the maximum (1 of 1); "
+    assert f"b is faster than a{parts}" in text.replace("\n", " ")
+    assert f"c is slower than a{parts}" in text.replace("\n", " ")
     table = text.partition("\nVerdicts\n")[2]
     assert any(line.split()[:4] == ["null", "b", "p50", "+"] for line in table.splitlines())
 

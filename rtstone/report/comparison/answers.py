@@ -11,7 +11,7 @@ from typing import NamedTuple
 from rtstone.documents.case_key import family
 from rtstone.documents.comparison import Cell, Column, Comparison, Effect, Row, Verdict
 from rtstone.documents.run import LOCAL
-from rtstone.report.comparison.words import INSTRUCTIONS, TIMES, Judged, imported
+from rtstone.report.comparison.words import INSTRUCTIONS, TIMES, Judged, by_part, imported
 from rtstone.results.estimates import TOO_FEW
 from rtstone.results.load_rates import lighter
 from rtstone.stats.comparison.effects import NO_FLOOR
@@ -84,16 +84,21 @@ def _balance(effects: Sequence[Judged], other: str) -> str:
     number = Counter(entry.effect.verdict for entry in effects)
     rest = ", ".join(f"{number[v]} {v}" for v in _ORDER[2:] if number[v])
     text = ""
+    single = len({family(entry.row.bench) for entry in effects}) == 1
     for verdict, word in words.items():
         side = [entry.row for entry in effects if entry.effect.verdict == verdict]
-        families = list(dict.fromkeys(family(row.bench) for row in side))
-        named = ", ".join(families[:_FAMILIES])
-        if len(families) > _FAMILIES:
-            named += f" and {len(families) - _FAMILIES} more"
+        if single:  # its name says nothing then
+            named = f": {by_part(effects, verdict)}"
+        else:
+            families = list(dict.fromkeys(family(row.bench) for row in side))
+            named = f" ({', '.join(families[:_FAMILIES])}"
+            if len(families) > _FAMILIES:
+                named += f" and {len(families) - _FAMILIES} more"
+            named += ")"
         if side and not text:
-            text = f"is {word} than {other} in {len(side)} of {total} ({named})"
+            text = f"is {word} than {other} in {len(side)} of {total}{named}"
         elif side:
-            text += f" and {word} in {len(side)} ({named})"
+            text += f"{';' * single} and {word} in {len(side)}{named}"
     if not text and number["no difference"] == len(effects):
         return f"shows no difference from {other} in {scope}{total}"
     if excluded := [e.effect.within for e in effects if e.effect.within is not None]:

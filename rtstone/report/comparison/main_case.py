@@ -25,7 +25,7 @@ from rtstone.report.parts.words import Grade
 from rtstone.results import flags
 from rtstone.stats.comparison.effects import LOST
 from rtstone.summary import COLUMNS, LABELS, PERCENTILES
-from rtstone.units import count, counted, quantity, seconds
+from rtstone.units import count, quantity, seconds
 
 _NUMBERS = ("p99", "p999", "max", "missed")  # of the numbers that a sentence rests on
 _THAN: dict[Verdict, str] = {
@@ -54,12 +54,38 @@ class Sentences:
         second = case.column if case.column != best else case.against or self._first
         if case.verdict in ("better", "worse"):
             where = " in what both ran" if case.alone else ", the second"
-            text = f"Best of {number}: {best}, certainly better than {second}{where}."
-            return Answer(text, "good")
+            text = f"Best of {number}: {best}, certainly better than {second}{where}"
+            return Answer(f"{text}{self._seeds(case)}{self._size(case)}.", "good")
         if case.verdict == "no difference":
             return Answer(f"Best of {number}: {best} and {second}, with no difference.", "info")
         text = f"Best of {number}, as far as seen: {best}, not certainly better than {second}."
         return Answer(text, "info")
+
+    def _seeds(self, case: MainCase) -> str:
+        """Return which seeds a verdict holds for: ``, for seed 1``; empty of any other.
+
+        Numbers of one seed repeat exactly, so that its verdict is certain, and says nothing of
+        another seed.  Of several on each side the verdict is from their scatter.
+        """
+        labels = {case.column, case.against or self._first}
+        seeds = {s for c in self._comparison.columns if c.label in labels for s in c.seeds}
+        sure = [e.effect for e in case.effects if e.effect.verdict != "inconclusive"]
+        if not seeds or not sure or any(effect.basis != "exact" for effect in sure):
+            return ""
+        return f", for {words.seeds_text(sorted(seeds))}"
+
+    def _size(self, case: MainCase) -> str:
+        """Return how many samples each of its cases has, and in what time: ``(n 100 each)``."""
+        cells = [cell for _, _, cell in self._cells(case)]
+        if not cells:
+            return ""
+        numbers = [cell.n for cell in cells]
+        low, high = count(min(numbers)), count(max(numbers))
+        n = f"n {low} each" if low == high else f"n {low} to {high}"
+        spans = sorted({cell.section_s for cell in cells if cell.section_s is not None})
+        ends = dict.fromkeys(map(seconds, (spans[0], spans[-1]))) if spans else {}
+        span = f" in {' to '.join(ends)}" if ends else ""
+        return f" ({n}{span})"
 
     def answer(self, case: MainCase) -> Answer:
         """Return what decides between two systems, and the verdict on that."""
@@ -92,34 +118,38 @@ class Sentences:
         ]  # fmt: skip
 
     def _contrary(self, case: MainCase) -> str:
-        """Return how many cases say the contrary of the verdict, empty if none does."""
-        effects = self._effects(case)
-        contrary = {"better": "worse", "worse": "better"}.get(case.verdict)
-        number = sum(effect.verdict == contrary for effect in effects)
-        if contrary is None or not number:
+        """Return in what cases say the contrary of the verdict, empty if none does."""
+        contraries: dict[Verdict, Verdict] = {"better": "worse", "worse": "better"}
+        contrary = contraries.get(case.verdict)
+        judged = [
+            e for e in words.judged(self._comparison, self._names)
+            if (e.effect.column, e.effect.against) == (case.column, case.against)
+        ]  # fmt: skip
+        if contrary is None or not any(e.effect.verdict == contrary for e in judged):
             return ""
-        return f"But {number} of its {counted(len(effects), 'effect')} {_are(number)} {contrary}."
+        return f"But it is {contrary} in {words.by_part(judged, contrary)}."
 
     def numbers(self) -> list[str]:
         """Return the numbers that sentences on worst wake-ups rest on: a line for each of these.
 
         ``linux-6.1, load heavy: n 101 in 100 ms, p99 -, p99.9 -, max 1.20 ms, missed 2 (1.9%)``
         """
-        places: dict[tuple[int, int], None] = {}
-        for case in self._comparison.main:
-            first = self._columns[case.against or self._first]
-            for entry in case.effects if case.kind == WOKEN else []:
-                for column, row in product((first, self._columns[case.column]), entry.rows):
-                    places[column, row] = None
-        return [
-            self._line(column, row)
-            for column, row in sorted(places)
-            if self._comparison.rows[row].cells[column]
-        ]
+        places = {
+            (column, row): cell
+            for case in self._comparison.main if case.kind == WOKEN
+            for column, row, cell in self._cells(case)
+        }  # fmt: skip
+        return [self._line(*place, places[place]) for place in sorted(places)]
 
-    def _line(self, column: int, row: int) -> str:
-        cell = self._comparison.rows[row].cells[column]
-        assert cell
+    def _cells(self, case: MainCase) -> Iterator[tuple[int, int, Cell]]:
+        """Yield the cells that a verdict on worst wake-ups rests on, with column and row."""
+        first = self._columns[case.against or self._first]
+        for entry in case.effects:
+            for column, row in product((first, self._columns[case.column]), entry.rows):
+                if cell := self._comparison.rows[row].cells[column]:
+                    yield column, row, cell
+
+    def _line(self, column: int, row: int, cell: Cell) -> str:
         unit = self._comparison.rows[row].unit
         time = "" if cell.section_s is None else f" in {seconds(cell.section_s)}"
         pieces = [f"n {count(cell.n)}{time}"]
@@ -143,6 +173,7 @@ class Sentences:
         where = f", {self._where(next(iter(rows)))}" if alike else ""
         than = _THAN[case.verdict]
         text = f"The worst wake-ups of {case.column} are {than} those of {other}{where}"
+        text += "" if case.verdict == "inconclusive" else self._seeds(case)
         phrases: list[str] = []
         for entry in case.effects:
             same = None if phrases else self._alike(case, entry)
@@ -306,7 +337,3 @@ class Sentences:
             for other in self._comparison.main
         )
         return case.against if beside_first else f"{case.against} (in what {self._first} lacks)"
-
-
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from rtstone.documents.comparison import (
     Difference,
     Effect,
     Row,
+    Verdict,
 )
 from rtstone.documents.imported import PLACE
 from rtstone.documents.run import NO_REASON
@@ -30,6 +32,10 @@ NOT_RUN = "not run"
 _UNBOUNDED = 1000.0  # an end of an interval that is so many times the ratio says nothing
 TIMES = {"ns": ("longer", "shorter"), INSTRUCTIONS: ("more", "fewer")}
 OTHERS = ("larger", "smaller")
+_PARTS = {  # of the distribution, in a sentence
+    "median": "the median", "tail": "the tail", "maximum": "the maximum",
+    MISSED: "missed activations", "figure": "figures",
+}  # fmt: skip
 _TWICE = 2.0  # ratios from here, or below the inverse, are shown as ratios, not in %
 _TIMES = 10.0  # ratios from here on are multiples elsewhere
 _NAMED = 3  # benches named in a difference, and runs named in a column
@@ -74,9 +80,14 @@ def runs_text(column: Column) -> str:
     """Return number, seeds and ids of a column's runs, after the address of what has a name."""
     several = len(column.runs) > _NAMED
     ids = f"{column.runs[0]} to {column.runs[-1]}" if several else ", ".join(column.runs)
-    seeds = f", seed{'s' * (len(column.seeds) > 1)} {', '.join(map(str, column.seeds))}"
+    seeds = f", {seeds_text(column.seeds)}"
     address = f"{column.target}, " if column.called else ""
     return f"{address}{counted(len(column.runs), 'run')}{seeds if column.seeds else ''} ({ids})"
+
+
+def seeds_text(seeds: Sequence[int]) -> str:
+    """Return seeds in words: ``seed 1``, ``seeds 1, 2``."""
+    return f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
 
 
 # ---- numbers ------------------------------------------------------------------------------------
@@ -306,6 +317,23 @@ class Judged(NamedTuple):
     def weight(self) -> float:
         """The size of the effect, for sorting: missed activations before all ratios."""
         return self.effect.weight
+
+
+def by_part(effects: Sequence[Judged], verdict: Verdict) -> str:
+    """Return in which parts effects have a verdict, and of how many cases: those with most first.
+
+    ``the median (3 of 3 cases), missed activations (1 of 2)``.
+    """
+    parts = Counter(_PARTS.get(e.part.partition(" ")[0], e.part) for e in effects)
+    verdicts = Counter(
+        _PARTS.get(e.part.partition(" ")[0], e.part)
+        for e in effects if e.effect.verdict == verdict
+    )  # fmt: skip
+    texts = []
+    for part, number in verdicts.most_common():
+        cases = counted(parts[part], "case") if not texts else str(parts[part])
+        texts.append(f"{part} ({number} of {cases})")
+    return ", ".join(texts)
 
 
 def amount(ratio: float, unit: str) -> str:
