@@ -283,7 +283,7 @@ def of_riscv(code: bytes, symbols: Functions, space: AddressSpace) -> Followed:
         ("entry-at", starts[INTERRUPT], 1),
         *(("entry-at", start, 0) for name, start, _ in functions if name.startswith(EXCEPTIONS)),
         ("inherit", *places[LEAVES]),
-        ("restore", *(moved + at for at in status)),
+        ("restore", moved + status[0], moved + status[1]),
         *(("keep", moved + at, 0) for at in accesses.keeps),
         *(("wrapper", start, end) for name, start, end in functions if name.startswith(WRAPPING)),
         ("count", NUMBERS["preempt-off"], (offset - saved) % (1 << 64)),
