@@ -265,7 +265,7 @@ class Measured:
             raise Inconclusive(f"{_too_few(f'p{q:g}', needed, sampled.n)}, of {self._name}")
         means = sampled.batch > 1 and share > Fraction(SINGLE, WHOLE)
         exact = not means and (sampled.p50 is not None or sampled.n < least_n("p50"))
-        value = percentile(sampled, share, has_top="bucket_ns" not in self.result.evidence)
+        value = percentile(sampled, share)
         if value is None or not exact:
             raise Inconclusive(f"{self._lack(f'p{q:g}')}, of {self._name}")
         return Quantity(value, self.unit)

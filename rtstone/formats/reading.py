@@ -145,7 +145,7 @@ def result(
         members |= {"status": "incomplete", "reason": "no sample: the task never ran"}
     quantiles: dict[str, float | None] = {}
     if points and not series.uncounted:
-        quantiles = percentiles(points, series.n, series.overflow, None)
+        quantiles = percentiles(points, series.n, series.overflow)
         if missed and not corrected and missed <= _MOST_COMPUTED and period_ns:
             corrected = _computed(series, total, missed, period_ns)
         if missed and corrected and corrected.counts:
@@ -219,7 +219,7 @@ def _distribution(result: Result, corrected: Corrected) -> Distribution:
     return Distribution(
         n=n, min=min(points[0][0], points[0][0] if result.min is None else result.min),
         mean=_ns(corrected.mean, NS), sd=_ns(sd, NS), max=result.max, histogram=points,
-        **percentiles(points, n, result.overflow, None),
+        **percentiles(points, n, result.overflow),
     )  # fmt: skip
 
 

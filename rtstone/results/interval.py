@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from math import ceil, exp, fsum, inf, lgamma, log, log1p, pi, sqrt, tan
+from math import ceil, exp, fsum, inf, lgamma, log, log1p, nextafter, pi, sqrt, tan
 from operator import itemgetter
 from statistics import NormalDist
 from typing import NamedTuple
 
+from rtstone.documents.imported import bucket_ns
 from rtstone.documents.run import Batches, Distribution, Result
 from rtstone.summary import ESTIMATED, PERCENTILES, WHOLE
 
@@ -94,11 +95,10 @@ def confidence_interval(
         variance = _share_variance(statistic, q, result)
         share = q
         if len(results) > 1:
-            share = Ordered(result.histogram, result.overflow, result.max).share(value)
+            share = Ordered(result.histogram, result.overflow).share(value)
         parts.append(Part(result.n, share, variance))
     low, high = ranks(whole.n, q, combined(parts), level)
-    ordered = Ordered(whole.histogram, sum(result.overflow for result in results), whole.max)
-    least, most = ordered.at(round(low)), ordered.at(round(high))
+    least, most = _lowest(results).at(round(low)), _highest(results).at(round(high))
     return None if least is None or most is None else (least, most)
 
 
@@ -113,7 +113,7 @@ def lower_end(
     quantile.
     """
     n = sum(result.n for result in results)
-    ordered = _ordered(results)
+    ordered = _lowest(results)
     trials = effective_number(statistic, share, results, level)
     if trials is None or ordered.at(ceil(n * share)) is None:
         return None
@@ -132,14 +132,14 @@ def effective_number(
     n = sum(result.n for result in results)
     if not 0 < share < 1 or (n < _SHORT and lasting(statistic, results)):
         return None
-    middle = _ordered(results).at(ceil(n * share))
+    middle = _lowest(results).at(ceil(n * share))
     parts = []
     for result in results:
         variance = factor(statistic, result)
         plain = share * (1 - share) / result.n
         own = share
         if len(results) > 1 and middle is not None:
-            own = Ordered(result.histogram, result.overflow, result.max).share(middle)
+            own = Ordered(result.histogram, result.overflow).share(middle)
         parts.append(Part(result.n, own, variance._replace(value=plain * variance.value)))
     variance = combined(parts)
     wider = t_quantile(level, variance.freedom) / NormalDist().inv_cdf((1 + level) / 2)
@@ -150,14 +150,37 @@ def effective_number(
     return trials
 
 
-def _ordered(results: Sequence[Result]) -> Ordered:
-    """Return the samples of these results by rank."""
+def beyond(result: Result) -> float:
+    """Return the least that samples beyond the histogram may be, infinite if there are none.
+
+    A bucket of another tool has the value of its lower edge.
+    """
+    if not result.overflow:
+        return inf
+    if not result.histogram:
+        return result.min or 0.0
+    last = result.histogram[-1][0]
+    return max(last + bucket_ns([result]), nextafter(last, inf))
+
+
+def _lowest(results: Sequence[Result]) -> Ordered:
+    """Return the samples by rank, with those beyond a histogram as low as they may be."""
+    return _ordered(results, beyond)
+
+
+def _highest(results: Sequence[Result]) -> Ordered:
+    """Return the samples by rank, with those beyond a histogram as high as they may be."""
+    return _ordered(results, lambda result: inf if result.max is None else result.max)
+
+
+def _ordered(results: Sequence[Result], overflowed: Callable[[Result], float]) -> Ordered:
     counts: Counter[float] = Counter()
     for result in results:
         counts.update(dict(result.histogram))
-    tops = [result.max for result in results if result.max is not None]
-    overflow = sum(result.overflow for result in results)
-    return Ordered(sorted(counts.items()), overflow, max(tops, default=None))
+        if result.overflow and (value := overflowed(result)) < inf:
+            counts[value] += result.overflow
+    n = sum(result.n for result in results)
+    return Ordered(sorted(counts.items()), n - counts.total())
 
 
 def most_below(n: float, q: float, level: float) -> float | None:
@@ -378,14 +401,11 @@ def ranks(n: int, q: float, variance: Variance, level: float) -> tuple[float, fl
 
 
 class Ordered:
-    """Values by rank, from (value, count) pairs; what overflowed stands at the top."""
+    """Values by rank, from (value, count) pairs, below more whose values are not known."""
 
-    def __init__(
-        self, points: Sequence[tuple[float, int]], overflow: int, top: float | None
-    ) -> None:
+    def __init__(self, points: Sequence[tuple[float, int]], overflow: int) -> None:
         self._points = points
         self.upto: list[int] = list(accumulate(map(itemgetter(1), points)))
-        self._top = top
         self.n = (self.upto[-1] if self.upto else 0) + overflow
 
     def at(self, rank: int) -> float | None:
@@ -393,7 +413,7 @@ class Ordered:
         if not 1 <= rank <= self.n:
             return None
         place = bisect_left(self.upto, rank)
-        return self._points[place][0] if place < len(self._points) else self._top
+        return self._points[place][0] if place < len(self._points) else None
 
     def share(self, value: float) -> float:
         """Return the share of the samples that are not above a value."""

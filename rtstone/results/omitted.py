@@ -223,7 +223,7 @@ def interval(
         return _mean_ends(value, n, variance, size, level)
     q = PERCENTILES[statistic] / WHOLE
     low, high = _ranks(n, q, variance, size, level)
-    ordered = Ordered(together.histogram, 0, together.max)
+    ordered = Ordered(together.histogram, 0)
     least, most = ordered.at(round(low)), ordered.at(round(high))
     return None if least is None or most is None else (least, most)
 

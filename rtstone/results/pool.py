@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import accumulate
-from math import ceil, sqrt
+from math import ceil, inf, sqrt
 
 from rtstone.documents.run import Distribution, Misses, Result
-from rtstone.results.interval import Ordered
+from rtstone.results.interval import Ordered, beyond
 from rtstone.summary import ENOUGH, EXTREME, PERCENTILES, WHOLE, is_supported
 
 
@@ -34,7 +34,7 @@ def pooled(results: Sequence[Result]) -> Distribution:
     tops = [result.max for result in results if result.max is not None]
     top = max(tops, default=None) if not batched else None
     overflow = sum(result.overflow for result in results)
-    values = percentiles(histogram, n, overflow, top)
+    values = percentiles(histogram, n, overflow, min(map(beyond, results), default=inf))
     if batched:  # the extremes of means are not those of operations
         values |= dict.fromkeys(EXTREME)
     mean = None
@@ -47,11 +47,12 @@ def pooled(results: Sequence[Result]) -> Distribution:
 
 
 def percentiles(
-    histogram: list[tuple[float, int]], n: int, overflow: int, top: float | None
+    histogram: list[tuple[float, int]], n: int, overflow: int, edge: float = inf
 ) -> dict[str, float | None]:
-    """Return percentiles by nearest rank; overflowed samples count as ``top``, None: not known.
+    """Return percentiles by nearest rank, None among the samples beyond the histogram.
 
-    ``n`` includes the overflow.  A percentile q is None unless n >= 10/(1-q).
+    ``n`` includes the overflow.  ``edge``: the least that a sample beyond a histogram may be; from
+    there on nothing is known of the order.  A percentile q is None unless n >= 10/(1-q).
     """
     upto = list(accumulate(count for _, count in histogram))
     complete = (upto[-1] if upto else 0) + overflow == n
@@ -60,22 +61,21 @@ def percentiles(
         if not complete or not is_supported(q, n):
             return None
         place = bisect_left(upto, -(-n * q // WHOLE))
-        return histogram[place][0] if place < len(histogram) else top
+        value = histogram[place][0] if place < len(histogram) else inf
+        return value if value < edge else None
 
     return {name: percentile(q) for name, q in PERCENTILES.items()}
 
 
-def percentile(samples: Result | Distribution, share: Fraction, has_top: bool) -> float | None:
+def percentile(samples: Result | Distribution, share: Fraction) -> float | None:
     """Return the value of any share of the samples, by the rule of ``percentiles``.
 
-    None where n does not support it.  ``has_top``: whether the maximum is that of what lies beyond
-    the histogram.
+    None where n does not support it, and among samples beyond the histogram.
     """
     if samples.n * (1 - share) < ENOUGH:
         return None
     within = sum(count for _, count in samples.histogram)
-    top = samples.max if has_top else None
-    return Ordered(samples.histogram, samples.n - within, top).at(ceil(share * samples.n))
+    return Ordered(samples.histogram, samples.n - within).at(ceil(share * samples.n))
 
 
 def _sd(results: Sequence[Result], n: int, mean: float | None) -> float | None:

@@ -360,7 +360,7 @@ def _lines(whole: Distribution, overflow: int) -> dict[str, float]:
 
     That is its value or, where many samples have that value, just below.
     """
-    ordered = Ordered(whole.histogram, overflow, whole.max)
+    ordered = Ordered(whole.histogram, overflow)
     lines: dict[str, float] = {}
     for name, q in PERCENTILES.items():
         value = getattr(whole, name)
@@ -380,7 +380,7 @@ def _above(part: Result, batches: Batches, name: str, line: float) -> list[int]:
     names = list(PERCENTILES)
     own = [batches.above[n] for n in names[: names.index(name) + 1] if n in batches.above]
     counted = own[-1] if own else [0] * len(batches.n)
-    ordered = Ordered(part.histogram, part.overflow, part.max)
+    ordered = Ordered(part.histogram, part.overflow)
     total = part.n - round(ordered.share(line) * part.n)
     if total <= sum(counted):
         return _spread(total, counted)

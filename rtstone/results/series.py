@@ -114,7 +114,7 @@ def _histogram(raw: wire.Result) -> Histogram:
 
 def _percentiles(histogram: Histogram) -> dict[str, float | None]:
     """Return percentiles in ticks."""
-    return percentiles(histogram.points(), histogram.n, histogram.overflow, histogram.max)
+    return percentiles(histogram.points(), histogram.n, histogram.overflow)
 
 
 def _distribution(histogram: Histogram, net: Net) -> Distribution:

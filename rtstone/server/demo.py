@@ -294,6 +294,6 @@ def _drawn(result: Result, factor: float, tail: _Tail, chance: np.random.Generat
         missed = int((counts[taken] * (values // period)).sum())
     return msgspec.structs.replace(
         result, histogram=histogram, mean=round(mean, 1), sd=round(spread, 1), min=float(values[0]),
-        max=top, **percentiles(histogram, _SAMPLES, 0, top), missed=missed, ci95={}, worst=[],
+        max=top, **percentiles(histogram, _SAMPLES, 0), missed=missed, ci95={}, worst=[],
         trace=None, blocks=None, batches=None, corrected=None, grid=None,
     )  # fmt: skip

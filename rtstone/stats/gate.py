@@ -25,6 +25,7 @@ from rtstone.documents.run import BREAKDOWN, UNREACHED, Result, Run, Slope
 from rtstone.errors import UsageError, unknown
 from rtstone.results.estimates import TOO_FEW, Estimate, estimate_whole, worth
 from rtstone.results.flags import spoilt, unfit
+from rtstone.results.interval import beyond as beyond_histogram
 from rtstone.results.omitted import Missed, lacking, lacking_most, least, missed, most, whole
 from rtstone.results.pool import percentiles, pooled
 from rtstone.stats.budget import Budget, Entry, Limit, fits
@@ -565,12 +566,14 @@ class _Judge:
 def _worst(result: Result) -> Result:
     """Return another tool's result with all it may have hidden, each as late as its largest."""
     hid, largest = missed_most(result) or 0, result.max
-    n, overflow = result.n + hid, result.overflow + hid
-    mean = None
+    n, mean = result.n + hid, None
     if result.mean is not None and largest is not None:
         mean = (result.mean * result.n + largest * hid) / n
-    values = percentiles(result.histogram, n, overflow, largest)
-    return structs.replace(result, n=n, overflow=overflow, mean=mean, sd=None, **values)
+    histogram = list(result.histogram)
+    if largest is not None:
+        histogram.append((largest, hid))
+    values = percentiles(histogram, n, result.overflow, beyond_histogram(result))
+    return structs.replace(result, n=n, histogram=histogram, mean=mean, sd=None, **values)
 
 
 def _compared(check: Check, limit: Limit, observed: Span, allowed: Span) -> Check:
@@ -795,12 +798,11 @@ def _endless(check: Check, name: str, results: Sequence[Result]) -> str | None:
     if any("statistics_only" in result.flags for result in results):
         return f"the tool kept no histogram, without which there is no {label}; have it write one"
     n, over = (sum(getattr(result, each) for result in results) for each in ("n", "overflow"))
-    # A tool's largest sample is no percentile, though it is that of those beyond the histogram.
-    beyond = any("beyond" in result.flags for result in results)
-    if beyond and over > n - ceil(n * PERCENTILES[name] / WHOLE):
+    # The largest sample is no percentile, though it is that of those beyond the histogram.
+    if over and (n >= least_n(name) or over > n - ceil(n * PERCENTILES[name] / WHOLE)):
         return (
-            f"{label} is among the {count(over)} samples beyond the tool's histogram; "
-            "measure with one that includes the maximum"
+            f"{label} is among the {count(over)} samples beyond the histogram, of which only the "
+            "largest is known; measure with a histogram that includes the maximum"
         )
     return None
 

@@ -251,7 +251,7 @@ def _varied(result: Result, chance: random.Random) -> Result:
     """Return a result with other counts in the same buckets, as of another run of its agent."""
     counts = [(value, count + chance.randrange(3)) for value, count in result.histogram]
     n = sum(count for _, count in counts)
-    expected = percentiles(counts, n, 0, result.max)
+    expected = percentiles(counts, n, 0)
     return structs.replace(result, histogram=counts, n=n, overflow=0, **expected)
 
 

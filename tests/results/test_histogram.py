@@ -29,11 +29,11 @@ def histogram_of(samples: list[int]) -> Histogram:
 
 
 def percentiles_of(histogram: Histogram) -> dict[str, float | None]:
-    return percentiles(histogram.points(), histogram.n, histogram.overflow, histogram.max)
+    return percentiles(histogram.points(), histogram.n, histogram.overflow)
 
 
 def ranks_of(histogram: Histogram) -> Ordered:
-    return Ordered(histogram.points(), histogram.overflow, histogram.max)
+    return Ordered(histogram.points(), histogram.overflow)
 
 
 def bimodal(low: int, high: int, share: int) -> list[int]:
@@ -94,12 +94,13 @@ def test_a_percentile_needs_samples_enough(n: int, enough: int) -> None:
     assert present == [True] * enough + [False] * (5 - enough)
 
 
-def test_overflow_counts_at_the_top() -> None:
+def test_overflow_has_ranks_but_no_values() -> None:
     histogram = Histogram(100, 0, 5, 2**50, BITS, [(5, 40)], overflow=60)
     ranks = ranks_of(histogram)
     assert ranks.at(40) == 5
-    assert ranks.at(41) == 2**50
-    assert percentiles_of(histogram)["p50"] == 2**50
+    assert ranks.at(41) is None
+    assert ranks.share(5) == 0.4
+    assert percentiles_of(histogram)["p50"] is None
 
 
 @given(shapes, shapes)

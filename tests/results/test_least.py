@@ -203,7 +203,7 @@ def _stalled(times: int, own: int = 10_000, stalls: int = 12) -> Result:
     base = result(np.full(20, 100.0), 5 * stalls * times)
     corrected = structs.replace(
         pooled([]), n=n, mean=mean, histogram=histogram, max=5500.0,
-        **percentiles(histogram, n, 0, 5500.0),
+        **percentiles(histogram, n, 0),
     )  # fmt: skip
     observed = sum(count for _, count in seen)
     own_mean = sum(value * count for value, count in seen) / observed

@@ -54,14 +54,20 @@ def test_the_spread_of_a_few_samples_is_that_of_n_less_one() -> None:
     )
 
 
-def test_what_was_too_large_stands_at_the_maximum() -> None:
+def test_what_lies_beyond_a_histogram_has_no_percentile() -> None:
+    """Only the largest of it is known, and no percentile is the largest sample."""
+
     def half(overflow: int) -> Result:
         values = [5.0] * 30 + [1e9] * overflow
         return result("null", values, overflow=overflow, histogram=[(5.0, 30)])
 
     distribution = pooled([half(31), half(31)])
-    assert (distribution.n, distribution.p50, distribution.max) == (122, 1e9, 1e9)
+    assert (distribution.n, distribution.p50, distribution.max) == (122, None, 1e9)
     assert pooled([half(2), half(2)]).p50 == 5.0
+    # What one cut off is anywhere among the samples that the other has above its end.
+    longer = result("null", [5.0] * 10 + [7.0] * 30)
+    assert pooled([half(2), longer]).p50 == 5.0  # rank 36 of 72
+    assert pooled([half(2), longer, longer]).p50 is None
 
 
 def test_samples_that_no_histogram_holds_have_no_percentile() -> None:

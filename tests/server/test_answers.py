@@ -117,7 +117,7 @@ def _lossy(result: Result) -> Result:
         "mean": None,
         "sd": None,
     }
-    statistics |= percentiles(histogram, result.n + lost, 0, 1e9)
+    statistics |= percentiles(histogram, result.n + lost, 0)
     return structs.replace(result, missed=lost, corrected=Distribution(**statistics))
 
 

@@ -123,7 +123,7 @@ def _histogram(counts: np.ndarray, moments: np.ndarray) -> Histogram:
 
 def _distribution(histogram: Histogram) -> Distribution:
     points = histogram.points()
-    values = percentiles(points, histogram.n, histogram.overflow, histogram.max)
+    values = percentiles(points, histogram.n, histogram.overflow)
     return Distribution(
         n=histogram.n, min=histogram.min, mean=histogram.sum / histogram.n, sd=spread(histogram),
         max=histogram.max, histogram=points, **values,

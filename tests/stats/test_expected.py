@@ -59,7 +59,7 @@ def _case(rng: np.random.Generator, case: int, drift: float, tail: float) -> Res
         n=N, min=histogram[0][0], mean=float(values.mean()), sd=float(values.std()),
         max=histogram[-1][0], histogram=histogram,
     )  # fmt: skip
-    return structs.replace(result, **percentiles(histogram, N, 0, None))
+    return structs.replace(result, **percentiles(histogram, N, 0))
 
 
 def _periodic(rng: np.random.Generator, drift: float, extra: float) -> Result:

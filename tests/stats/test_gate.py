@@ -214,14 +214,39 @@ def test_what_is_beyond_a_tools_histogram_no_longer_run_shows(gate: Any) -> None
     check = only(gate(entry('p999 = "20us"'), run(beyond)))
     assert (check.verdict, check.missing) == ("inconclusive", None)
     assert check.reason == (
-        "p99.9 is among the 10 samples beyond the tool's histogram; "
-        "measure with one that includes the maximum"
+        "p99.9 is among the 10 samples beyond the histogram, of which only the largest is known; "
+        "measure with a histogram that includes the maximum"
     )
     assert only(gate(entry('p999 = "60us"'), run(beyond))).verdict == "passed"
     # With one less beyond it, p99.9 is within the histogram: of a longer run it is known.
     fewer = structs.replace(beyond, histogram=[*beyond.histogram, (9959.0, 1)], overflow=9)
     check = only(gate(entry('p999 = "20us"'), run(fewer)))
     assert (check.reason, check.missing) == ("n is too small for p99.9", 32)
+
+
+@pytest.mark.parametrize(
+    ("limit", "verdict", "reason"),
+    [
+        ("39us", "failed", "it is 40.0 µs at least (97.5% sure)"),  # the last bucket's edge
+        ("41us", "inconclusive", "p99 is among the 645 samples beyond the histogram"),
+        ("4400us", "inconclusive", "p99 is among the 645 samples beyond the histogram"),
+        ("5ms", "passed", "it is 4.42 ms at most (97.5% sure)"),
+    ],
+)
+def test_of_what_is_beyond_a_histogram_only_its_ends_are_known(
+    gate: Any, limit: str, verdict: str, reason: str
+) -> None:
+    within = [20_000.0] * 9000 + [39_000.0] * 355
+    cut = result(within, flags=["imported", "buckets", "beyond"], batches=None)
+    cut = structs.replace(
+        cut, n=10_000, overflow=645, max=4.42e6, p99=None, p999=None, evidence={"bucket_ns": 1000}
+    )
+    for results in ([cut], [cut, cut]):
+        check = only(gate(entry(f'p99 = "{limit}"'), run(*results)))
+        assert check.verdict == verdict
+        assert reason.replace("645", "645" if len(results) == 1 else "1 290") in str(check.reason)
+    check = only(gate(entry('p90 = "1ms"'), run(cut)))
+    assert (check.verdict, check.ci95) == ("passed", (20_000.0, 39_000.0))
 
 
 def test_without_a_histogram_no_longer_run_shows_a_percentile(gate: Any) -> None:
