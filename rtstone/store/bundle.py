@@ -31,6 +31,7 @@ import msgspec
 
 from rtstone.documents.bundle import SCHEMA, Bundle, BundledFile, BundledRun
 from rtstone.documents.plan import Plan
+from rtstone.documents.repetition import repeating, requirement
 from rtstone.documents.run import Run
 from rtstone.errors import UsageError
 from rtstone.files import directory, opened
@@ -81,17 +82,18 @@ def pack(paths: Sequence[Path], version: str) -> bytes:
     Raises UsageError for a run that is not complete, or cannot be read.
     """
     runs: dict[str, BundledRun] = {}
+    documents: dict[str, Run] = {}
     with tempfile.TemporaryFile() as archive:
         members: dict[str, bytes] = {}
         for path in paths:
             run, files = _files(path)
             if run.run_id in runs:
                 continue
-            runs[run.run_id] = _described(run, files)
+            runs[run.run_id], documents[run.run_id] = _described(run, files), run
             members |= {f"runs/{run.run_id}/{name}": data for name, data in files.items()}
         bundle = Bundle(rtstone=version, runs=[runs[run_id] for run_id in sorted(runs)])
         members[CONTENTS] = msgspec.json.format(msgspec.json.encode(bundle)) + b"\n"
-        members[README] = _readme(bundle).encode()
+        members[README] = _readme(bundle, documents).encode()
         for name in (README, CONTENTS, *sorted(members.keys() - {README, CONTENTS})):
             archive.write(_header(name, len(members[name])))
             archive.write(members[name] + bytes(-len(members[name]) % _BLOCK))
@@ -167,8 +169,11 @@ def _header(name: str, size: int) -> bytes:
         raise UsageError(f"a bundle cannot hold {shown(name)}: {error}") from error
 
 
-def _readme(bundle: Bundle) -> str:
-    """Return what a person reads first: how to check, read and repeat the runs."""
+def _readme(bundle: Bundle, documents: Mapping[str, Run]) -> str:
+    """Return what a person reads first: how to check, read and repeat the runs.
+
+    ``documents``: of the runs, by their ids.
+    """
     noun = "1 run with its" if len(bundle.runs) == 1 else f"{len(bundle.runs)} runs, each with its"
     lines = [
         "# Runs of rtstone", "",
@@ -184,9 +189,9 @@ def _readme(bundle: Bundle) -> str:
         "each case of which it was asked what nothing could preempt.", "",
         "## To repeat them", "",
         "Install the version of rtstone that is given, whose agent has the given hash of its",
-        "source, and run the command on the system. On an emulated board or a simulated system the",
-        "numbers are the same again. On any other, `rtstone compare RUN YOURS` says what differs,",
-        "the conditions too.",
+        "source, and run the command on the system. On a simulated system the numbers are the same",
+        "again; on an emulated board they are with what is named beside the command. On any other,",
+        "`rtstone compare RUN YOURS` says what differs, the conditions too.",
     ]  # fmt: skip
     for run in bundle.runs:
         called = f"{run.run_id} ({run.name})" if run.name else run.run_id
@@ -195,9 +200,11 @@ def _readme(bundle: Bundle) -> str:
             if run.agent
             else "another tool"
         )
-        command = " ".join(map(_quoted, run.command)) or "not recorded"
+        document = documents[run.run_id]
+        command = " ".join(map(_quoted, repeating(document, documents.values()))) or "not recorded"
         facts = [f"{run.created} on {run.target}, measured by {origin}.", "", f"    {command}"]
-        lines += ["", f"### {called}", "", *facts]
+        needed = requirement(document)
+        lines += ["", f"### {called}", "", *facts, *(["", shown(needed)] if needed else [])]
     return "\n".join(lines) + "\n"
 
 

@@ -387,3 +387,23 @@ def test_without_zstd_it_is_said(
     for act in (lambda: pack([run_path], "1.0"), lambda: check(file)):
         with pytest.raises(UsageError, match=r"zstd is not installed.*apt-get install zstd"):
             act()
+
+
+def test_the_readme_repeats_emulated_runs_with_the_exact_kernel(run_path: Path) -> None:
+    document = load(run_path)
+    detail = {"system": "linux-6.1", "seed": 1, "icount": True, "kernel": "6.1.0-57-arm64",
+              "qemu": "7.2.22"}  # fmt: skip
+    assert document.agent
+    changed = msgspec.structs.replace(
+        document,
+        target=msgspec.structs.replace(document.target, name="qemu:linux-6.1", detail=detail),
+        agent=msgspec.structs.replace(document.agent, arch="aarch64"),
+        command=["rtstone", "run", "wakeup", "--target", "qemu:linux-6.1"],
+    )
+    (run_path / "run.json").write_bytes(msgspec.json.encode(changed))
+    members = {info.name: data for info, data in archive(pack([run_path], "1.0"))}
+    text = members[f"{ROOT}/{README}"].decode()
+    assert "\n    rtstone run wakeup --target qemu:linux-6.1@6.1.0-57+seed=1\n" in text
+    assert "with kernel 6.1.0-57-arm64, QEMU 7.2.22 and an agent built by " in text
+    contents = structures.decode(members[f"{ROOT}/{CONTENTS}"], Bundle)
+    assert contents.runs[0].command == changed.command  # as it was

@@ -13,6 +13,7 @@ from rtstone.documents.capacity import one_of_several
 from rtstone.documents.case_name import CaseName, result_names, setting, usual_load
 from rtstone.documents.explanation import Explanation
 from rtstone.documents.imported import tool
+from rtstone.documents.repetition import repeating, requirement
 from rtstone.documents.run import INTERRUPTED, NO_REASON, Result, Run, Value
 from rtstone.documents.sections import SectionsOfRun
 from rtstone.report.explanation.page import ordered, section
@@ -344,6 +345,8 @@ def template_values() -> dict[str, Any]:
         "spark": (SPARK_WIDTH, SPARK_HEIGHT),
         "most_figures": 4,
         "shell": shlex.join,
+        "repeating": repeating,
+        "requirement": requirement,
         "statistics": COLUMNS,
         "of_singles": ("max", *EXTREME),
         "tool": tool,
