@@ -135,7 +135,7 @@ def _trend_of_server(
     }
     document = trend(
         [observation for observation in past.observations if observation.run.run_id in run_ids],
-        TrendRequest(metrics, by), lambda observation: observation.result,
+        TrendRequest(metrics, by, sharing=past.followed), lambda observation: observation.result,
     )  # fmt: skip
     if not document.series:
         raise UsageError(f"no result has such a number, of {', '.join(benches)}, on {url}")

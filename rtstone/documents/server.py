@@ -270,11 +270,15 @@ class Campaigns(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
-    """The head of results that are sent: how many runs follow, how many older ones do not."""
+    """The head of results that are sent: how many runs follow, how many older ones do not.
+
+    ``followed``: how many series the server follows of each target, which share the level.
+    """
 
     schema: str = "rtstone.server-observations/1"
     runs: int
     left: int
+    followed: dict[str, int] = {}
 
 
 class ObservedRun(msgspec.Struct, frozen=True, kw_only=True):

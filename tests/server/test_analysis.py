@@ -127,14 +127,18 @@ def test_changes_of_a_local_target_stay_announced_when_it_gets_the_name_of_its_m
     assert {row["key"] for row in after}.isdisjoint(row["key"] for row in before)
 
 
-def machine(path: Path) -> None:
-    """Make a run of a model one of a machine, whose runs scatter."""
-    file = path / RUN
-    run = msgspec.json.decode(file.read_bytes(), type=Run)
+def of_machine(run: Run) -> Run:
+    """Return a run of a model as one of a machine, whose runs scatter."""
     agent = msgspec.structs.replace(run.agent, port="linux") if run.agent else None
     clock = msgspec.structs.replace(run.clock, source="tsc") if run.clock else None
     target = msgspec.structs.replace(run.target, name="local", detail={"machine": "m"})
-    measured = msgspec.structs.replace(run, agent=agent, clock=clock, target=target, conditions={})
+    return msgspec.structs.replace(run, agent=agent, clock=clock, target=target, conditions={})
+
+
+def machine(path: Path) -> None:
+    """Make a stored run of a model one of a machine."""
+    file = path / RUN
+    measured = of_machine(msgspec.json.decode(file.read_bytes(), type=Run))
     file.unlink()
     file.write_bytes(msgspec.json.encode(measured))
 

@@ -21,7 +21,7 @@ from rtstone.server.settings import Settings
 from tests.conftest import Cli
 from tests.server.conftest import BEGUN, DAY, Copied, Template
 from tests.server.serving import Served, serving
-from tests.server.test_analysis import machine
+from tests.server.test_analysis import machine, of_machine
 
 NOW = (time() - BEGUN) / DAY
 
@@ -32,8 +32,8 @@ def served(places: Places) -> Iterator[Served]:
         yield server
 
 
-def key(served: Served, bench: str) -> str:
-    listed = served.client.get("/p/main/series.json", params={"target": "sim"}).json()["series"]
+def key(served: Served, bench: str, target: str = "sim") -> str:
+    listed = served.client.get("/p/main/series.json", params={"target": target}).json()["series"]
     name: str = next(head["key"] for head in listed if head["bench"] == bench)
     return name
 
@@ -54,6 +54,32 @@ def test_a_trend_of_a_server_is_that_of_its_directory(
     assert len(remote.document["series"][0]["changes"]) == 1
     assert cli("trend", "mq", "--store", served.url).status == 2
     assert cli("trend", "dk", "--metric", "bound", "--store", served.url).status == 2
+
+
+def test_a_trend_of_a_server_finds_the_changes_of_its_pages(
+    served: Served, copied: Copied, places: Places, cli: Cli
+) -> None:
+    """Ten runs suffice for a change of one series alone, not of the seven that share the level."""
+    for n in range(10):
+        copied(f"r-{n}", day=NOW - 10 + n, scale=(1 + n % 3 / 100) * (1 + (n > 4)), edit=of_machine)
+    served.settled()
+    words = ("trend", "dk.periodic", "--metric", "p50", "--store")
+    remote = cli(*words, f"{served.url}/p/main", "--json").document
+    (series,) = remote["series"]
+    page = served.client.get(
+        f"/p/main/series/{key(served, 'dk.periodic', series['target'])}.json"
+    ).json()
+    (shown,) = [trend for trend in page["trends"] if trend["metric"] == "p50"]
+    assert [change["at"] for change in series["changes"]] == [
+        change["at"] for change in shown["changes"]
+    ] == []  # fmt: skip
+    assert series["least"] == shown["least"] > 10
+    assert any(
+        f"7 series of {series['target']} share the level of 5%" in remark
+        for remark in remote["remarks"]
+    )
+    (alone,) = cli(*words, places.store, "--json").document["series"]
+    assert [change["at"] for change in alone["changes"]] == [5] and alone["least"] < 10
 
 
 def test_runs_are_shown_and_compared_by_their_urls(

@@ -13,7 +13,7 @@ from rtstone.documents.observation import Observation
 from rtstone.documents.run import Distribution, Figure, Result, Target, Value
 from rtstone.documents.trend import Trend
 from rtstone.report.trend.page import trend_lines
-from rtstone.report.trend.text import summary
+from rtstone.report.trend.text import change, summary
 from rtstone.results.pool import pooled
 from rtstone.stats.trend.changepoints import fewest_runs
 from rtstone.stats.trend.differences import differences
@@ -411,6 +411,20 @@ def test_of_too_few_runs_it_is_told_how_many_a_change_takes() -> None:
     (change,) = only(followed(observed([100.0] * 4 + [1000.0] * 4))).changes
     assert change.at == 4
     assert "no change found" in summary(only(followed(observed(noisy(1, 8)))))
+
+
+def test_the_factor_of_a_change_is_that_of_the_levels_beside_it() -> None:
+    """Of twelve runs after it four are slow: the median of all samples is of the others."""
+    wide = [1000.0, 1000.0, 4000.0] * 4
+    series = only(followed(observed([100.0] * 11 + wide)))
+    (shift,) = series.changes
+    before, after = (part.value for part in series.segments)
+    assert (before, after) == (pytest.approx(100, rel=0.01), pytest.approx(1000, rel=0.01))
+    assert shift.effect.ratio == pytest.approx(10 * 4 ** (1 / 3), rel=0.02)
+    text = change(series, shift, 0)
+    assert "100 ns -> 1.00 µs, 10 times, of a typical run 15.9 times (" in text
+    same = only(followed(observed([100.0] * 8 + [200.0] * 8)))
+    assert ", +100% (+100% to +100%); 8 and 8 runs" in change(same, same.changes[0], 0)
 
 
 def test_the_least_number_of_runs_is_that_whose_halves_any_order_can_keep_apart() -> None:

@@ -73,17 +73,31 @@ def left_out(series: Series) -> str:
     return "".join(f"; {count(n)} without: {why}" for why, n in series.without.items())
 
 
+def size(before: float | None, after: float | None, unit: str) -> str:
+    """Return how much a level changed: as the ratio of the two values, else their difference."""
+    ratio = None
+    if unit != "%" and before and after is not None:
+        ratio = after / before
+    return change_size(ratio, (after or 0.0) - (before or 0.0), unit)
+
+
 def change(series: Series, shift: Change, number: int) -> str:
-    """Return a change in a sentence; ``number``: of the segment before it, from 0."""
+    """Return a change in a sentence; ``number``: of the segment before it, from 0.
+
+    Levels are of all samples of several runs together; what is estimated, with its interval, is the
+    change from run to run, which differs where runs scatter.
+    """
     before, after = series.segments[number : number + 2]
     levels = f"{value(before.value, series.unit)} -> {value(after.value, series.unit)}"
     effect = shift.effect
-    size = change_size(effect.ratio, effect.difference, series.unit)
+    amount = size(before.value, after.value, series.unit)
     if effect.ratio is not None and effect.ci95 and not series.exact:
-        size += f" ({' to '.join(map(relative_change, effect.ci95))})"
+        estimate = relative_change(effect.ratio)
+        of_runs = "" if estimate == amount else f", of a typical run {estimate}"
+        amount += f"{of_runs} ({' to '.join(map(relative_change, effect.ci95))})"
     return (
         f"{effect.verdict} since {shift.created[:16].replace('T', ' ')} (run {shift.after}): "
-        f"{levels}, {size}; {count(before.runs)} and {counted(after.runs, 'run')}"
+        f"{levels}, {amount}; {count(before.runs)} and {counted(after.runs, 'run')}"
     )
 
 

@@ -33,8 +33,9 @@ def observations(request: Request) -> Response:
         raise HTTPException(400, "name 1 to 50 benches, or families: ?bench=dk.periodic&bench=sem")
     with request.app.state.database.reading() as connection:
         names = queries.runs_with(connection, project, benches)
+        followed = queries.followed(connection, project)
     sent = names[-MOST:]
-    head = Observed(runs=len(sent), left=len(names) - len(sent))
+    head = Observed(runs=len(sent), left=len(names) - len(sent), followed=followed)
     places: Places = request.app.state.places
     return StreamingResponse(_lines(places, project, sent, benches, head), media_type=TYPE)
 

@@ -20,11 +20,13 @@ class Fetched(NamedTuple):
     """Results with their histograms, in the order in which the runs came to the server.
 
     ``left``: how many older runs were not sent.  ``damaged``: why some runs cannot be read.
+    ``followed``: how many series the server follows of each target.
     """
 
     observations: list[Observation]
     left: int
     damaged: list[str]
+    followed: dict[str, int]
 
 
 def observations(url: str, benches: Sequence[str]) -> Fetched:
@@ -42,4 +44,5 @@ def observations(url: str, benches: Sequence[str]) -> Fetched:
     if len(runs) != head.runs:
         raise TargetError(f"{at.server} sent {len(runs)} of {head.runs} runs; try again")
     results = [observation for sent in runs if sent.run for observation in observed(sent.run)]
-    return Fetched(results, head.left, [sent.damaged for sent in runs if sent.damaged])
+    damaged = [sent.damaged for sent in runs if sent.damaged]
+    return Fetched(results, head.left, damaged, head.followed)

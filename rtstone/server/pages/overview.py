@@ -13,13 +13,14 @@ from starlette.responses import RedirectResponse, Response
 
 from rtstone.documents.server import MainCase, Overview, Projects, Seen, TargetState
 from rtstone.report.parts.words import MARKS
+from rtstone.report.trend.text import size as change_of
 from rtstone.report.trend.text import switch, value
 from rtstone.server.access import require
 from rtstone.server.pages import queries
 from rtstone.server.pages.site import document, page, project_of, site, wants_json
 from rtstone.server.settings import Settings, token_command
 from rtstone.summary import LABELS as _NAMES
-from rtstone.units import change_size, counted, quantity
+from rtstone.units import counted, quantity
 
 _NAMED = 4  # targets that the first sentence names
 LABELS: dict[str, str] = {**_NAMES, "missed": "missed"}
@@ -200,8 +201,7 @@ def target_link(project: str, name: str) -> str:
 
 def size(change: Seen) -> str:
     """Return how much a level changed, in words."""
-    shift = (change.after or 0.0) - (change.before or 0.0)
-    return change_size(_ratio(change), shift, change.unit)
+    return change_of(change.before, change.after, change.unit)
 
 
 def _target(project: str, target: TargetState) -> dict[str, Any]:

@@ -6,7 +6,7 @@ calls them different.  Where runs repeat exactly, any difference is a change.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import log, sqrt
 from statistics import median
@@ -63,12 +63,18 @@ class TrendRequest(NamedTuple):
     """What to follow: these metrics, over time or over kernels or commits.
 
     ``metrics``: if none, those that are usual for each case.  ``level``: the share of series
-    without a change in which one is reported.
+    without a change in which one is reported.  ``sharing``: by target, how many series share that
+    level, of which others may not be among those that are followed here.
     """
 
     metrics: Sequence[Metric] = ()
     by: By = "time"
     level: float = LEVEL
+    sharing: Mapping[str, int] = {}
+
+    def level_of(self, target: str) -> float:
+        """Return the level of a series of a target."""
+        return self.level / max(1, self.sharing.get(target, 1))
 
 
 def trend(observations: Sequence[Observation], request: TrendRequest, full: Full) -> Trend:
@@ -94,6 +100,12 @@ def follow(through: Sequence[Line], request: TrendRequest, full: Full) -> Trend:
     remarks = [
         f"neither more nor less is better, of {bench}: no changes are sought" for bench in unsure
     ]
+    for target in dict.fromkeys(s.target for s in followed if not s.exact):
+        if (sharing := request.sharing.get(target, 1)) > 1:
+            remarks.append(
+                f"{sharing} series of {target} share the level of {100 * request.level:g}%, as on "
+                "the server's pages: alone, a series shows lesser changes"
+            )
     return Trend(
         by=request.by, level=request.level, shortest=SHORTEST, series=followed, remarks=remarks,
         benches=list(tables.values()),
@@ -116,6 +128,7 @@ def _series(
     line: Line, metric: Metric, request: TrendRequest, full: Full, merged: Merged
 ) -> Series:
     members, left = points(line, metric, request.by, full)
+    level = request.level_of(line.key.target)
     key, figure = line.key, next(merits(line), None)
     bare = Series(
         target=key.target, identity=dict(key.identity), bench=key.case.bench, params=line.params,
@@ -123,9 +136,9 @@ def _series(
         unit="%" if metric == "missed" else figure.unit if figure else key.unit,
         runs=len(members), without=left, corrected=corrected(line, metric),
         figure=figure and figure.name,
-        least=2 if line.exact else fewest_runs(request.level),
+        least=2 if line.exact else fewest_runs(level),
     )  # fmt: skip
-    changes, doubts, correlated = _changes(bare, members, request.level)
+    changes, doubts, correlated = _changes(bare, members, level)
     pool = _Pool(members, metric, full, merged)
     ends = [0, *(change.at for change in changes), len(members)]
     # The points to draw: each run, or what is known together of its kernel or commit.
