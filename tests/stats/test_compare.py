@@ -334,9 +334,9 @@ def test_how_a_run_ended_and_was_disturbed_is_a_condition() -> None:
     seen = differences(plain, other)
     assert {
         aspect: [held.value for held in seen[aspect].values]
-        for aspect in ("idle states", "traced", "stop above", "until")
+        for aspect in ("/dev/cpu_dma_latency", "traced", "stop above", "until")
     } == {
-        "idle states": ["held at 0 us", "left as it is"], "traced": ["no", "yes"],
+        "/dev/cpu_dma_latency": ["held at 0 us", "left as it is"], "traced": ["no", "yes"],
         "stop above": ["nothing", "200 µs"], "until": ["the limits of each case", "p50 to 0.02"],
     }  # fmt: skip
 
@@ -449,6 +449,20 @@ def test_missing_rights_are_named() -> None:
     assert [held.value for held in conditions.values] == [
         "real-time", "without real-time scheduling and locked memory",
     ]  # fmt: skip
+
+
+def test_rights_are_the_first_condition_and_what_is_lost_with_them_the_next() -> None:
+    def run(name: str, cpu: str, idle: str, **evidence: Value) -> Run:
+        measured = lab_run(name, result("null", THREE, unit="ns", evidence=evidence), unit="ns")
+        target = msgspec.structs.replace(measured.target, detail={})
+        conditions = {"cpu.model": cpu, "cpu_dma_latency": idle}
+        return msgspec.structs.replace(measured, target=target, conditions=conditions)
+
+    able = run("a", "X", "held at 0 us", sched="fifo", locked=True)
+    unable = run("b", "Y", "not held: Permission denied", sched="other", locked=False)
+    assert list(differences(able, unable)) == ["rights", "/dev/cpu_dma_latency", "CPU"]
+    other = run("b", "Y", "left as it is", sched="fifo", locked=True)
+    assert list(differences(able, other)) == ["CPU", "/dev/cpu_dma_latency"]
 
 
 def test_the_machine_counts_where_time_is_measured() -> None:

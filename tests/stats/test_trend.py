@@ -13,7 +13,7 @@ from rtstone.documents.observation import Observation
 from rtstone.documents.run import Distribution, Figure, Result, Target, Value
 from rtstone.documents.trend import Trend
 from rtstone.report.trend.page import trend_lines
-from rtstone.report.trend.text import change, summary
+from rtstone.report.trend.text import change, summary, switch
 from rtstone.results.pool import pooled
 from rtstone.stats.trend.changepoints import fewest_runs
 from rtstone.stats.trend.differences import differences
@@ -445,6 +445,26 @@ def test_a_condition_of_four_runs_in_five_of_a_side_is_that_of_the_side(
         [observation.whole for observation in before], [observation.whole for observation in after]
     )
     assert [condition.aspect for condition in conditions] == ["C library"] * differs
+
+
+def test_of_runs_that_lost_their_rights_these_are_the_first_condition() -> None:
+    """The kernel is another, too, and /dev/cpu_dma_latency was lost with the rights."""
+    runs = []
+    for place in range(16):
+        able = place < 8
+        evidence = {"sched": "fifo" if able else "other", "locked": able}
+        conditions = {"cpu_dma_latency": "held at 0 us" if able else "not held: Permission denied",
+                      "kernel.release": "6.1.0" if able else "6.1.1"}  # fmt: skip
+        measured = result(100.0 if able else 3000.0, evidence=evidence)
+        seen = observation(place, measured, conditions=conditions)
+        runs.append(seen._replace(run=structs.replace(seen.run, results=[measured])))
+    (shift,) = only(followed(runs)).changes
+    assert [difference.aspect for difference in shift.differences] == [
+        "rights", "/dev/cpu_dma_latency", "kernel",
+    ]  # fmt: skip
+    assert switch(shift.differences[0]) == (
+        "rights: real-time -> without real-time scheduling and locked memory"
+    )
 
 
 # ---- figures that sum up results without samples ------------------------------------------------

@@ -478,12 +478,12 @@ def runs_with(connection: Connection, name: str, benches: Sequence[str]) -> list
 def followed(connection: Connection, name: str) -> dict[str, int]:
     """Return how many series are followed of each target, one of each metric of a case."""
     query = (
-        sql.select(series.c.target, sql.func.count())
+        sql.select(series.c.target, sql.func.count().label("n"))
         .join(analyses, analyses.c.series == series.c.id)
         .where(series.c.project == project_id(connection, name))
         .group_by(series.c.target)
     )
-    return {target: n for target, n in connection.execute(query)}
+    return {row.target: row.n for row in connection.execute(query)}
 
 
 def series_list(connection: Connection, name: str, target: str) -> SeriesList:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from rtstone.documents.capacity import KIND, named
 from rtstone.documents.comparison import Difference, Grade, Holds
@@ -22,6 +22,8 @@ from rtstone.wire.parameters import quantity
 from rtstone.wire.records import Param
 
 TIME = "ns"
+RIGHTS, IDLE = "rights", "/dev/cpu_dma_latency"
+_WITHOUT_RIGHTS = {IDLE}  # what a run also loses that has lost its rights
 _OPTIMISATION = re.compile(r"-O\S*|-flto\S*")
 
 
@@ -89,6 +91,31 @@ def _parted(systems: Sequence[System], kind_of: Callable[[Run], str | None]) -> 
 
 
 # ---- what differs -------------------------------------------------------------------------------
+
+
+class _Named(Protocol):
+    """A difference in an aspect."""
+
+    @property
+    def aspect(self) -> str: ...
+
+
+_D = TypeVar("_D", bound=_Named)
+
+
+def in_order(differences: Iterable[_D]) -> list[_D]:
+    """Return differences in the order in which they are named, otherwise as they are.
+
+    Rights are first, as no other condition changes a latency as much, then what is lost with them.
+    """
+    differences = list(differences)
+    if all(difference.aspect != RIGHTS for difference in differences):
+        return differences
+
+    def place(difference: _D) -> int:
+        return 0 if difference.aspect == RIGHTS else 2 - (difference.aspect in _WITHOUT_RIGHTS)
+
+    return sorted(differences, key=place)
 
 
 class Aspect(NamedTuple):
@@ -218,7 +245,7 @@ _EVERYWHERE = [
     Aspect("until", "care", _until, absent="the limits of each case"),
     Aspect("optimisation", "care", _optimisation),
     Aspect("other compiler flags", "note", _other_flags),
-    Aspect("rights", "care", _rights),
+    Aspect(RIGHTS, "care", _rights),
     Aspect("CPU left to others by busy real-time tasks", "care", _left_to_others, True),
     Aspect("scheduler of other tasks", "care", _scheduler, True),
     Aspect("slice extension", "care", condition("rseq.slice_extension"), True),
@@ -243,7 +270,7 @@ _IN_TIME = [
     Aspect("host", "care", condition("machine.host")),  # of imports
     Aspect("virtual machine", "care", condition("machine.virtual")),
     Aspect("clock", "care", lambda run: run.clock.source if run.clock else None),
-    Aspect("idle states", "care", condition("cpu_dma_latency")),
+    Aspect(IDLE, "care", condition("cpu_dma_latency")),
     Aspect("governor", "note", condition("cpu.governor")),
 ]
 

@@ -68,7 +68,7 @@ _ASPECTS = (
     _condition("idle driver", "cpu.idle_driver"),
     _condition("idle governor", "cpu.idle_governor"),
     _condition("idle states", "cpu.idle_states", words=True),
-    _condition("/dev/cpu_dma_latency", "cpu_dma_latency"),
+    _condition(conditions.IDLE, "cpu_dma_latency"),
     _condition("SMT", "cpu.smt"),
     _condition("boost", "cpu.boost"),
     _condition("turbo off", "cpu.no_turbo"),
@@ -98,7 +98,8 @@ _ASPECTS = (
     _condition("drivers", "drivers", words=True),
     _condition("modules", "modules", words=True),
     _Aspect(
-        "rights", lambda run: rights_in([r.evidence for r in run.results]) if run.results else None
+        conditions.RIGHTS,
+        lambda run: rights_in([r.evidence for r in run.results]) if run.results else None,
     ),
     _Aspect("clock", lambda run: run.clock.source if run.clock else None),
     _Aspect("load", _load, words=True),
@@ -129,7 +130,7 @@ def differences(before: Sequence[Run], after: Sequence[Run]) -> list[Switch]:
     ]
     # Each once: two sources may report one.
     once: dict[tuple[str, str | None, str | None], Switch] = {}
-    for switch in sorted(switches, key=lambda switch: not switch.stays):
+    for switch in sorted(conditions.in_order(switches), key=lambda switch: not switch.stays):
         once.setdefault((switch.aspect, switch.before, switch.after), switch)
     return list(once.values())
 
