@@ -296,7 +296,8 @@ _TODAY = (
     Check("today.steal", "today", "steal time", machine.steal,
           "give the guest dedicated CPUs"),
     Check("today.container", "today", "container", machine.container,
-          "neighbours share the kernel; give it --cap-add=SYS_NICE, IPC_LOCK, --ulimit rtprio=99"),
+          "neighbours share the kernel; for rights give its root --cap-add=SYS_NICE and IPC_LOCK, "
+          "other users --ulimit rtprio=99 and memlock=-1"),
     Check("today.quota", "today", "CPU time quota", rights.cpu_quota,
           "it limits rtstone and its loads: remove it (max in cpu.max, -1 in cpu.cfs_quota_us, "
           "CPUQuota= of a service, --cpus of docker)"),

@@ -82,16 +82,43 @@ def realtime(seen: Seen) -> Finding:
     return Finding("bad", text, refusal(seen) if held or sandboxed else _gaining(seen))
 
 
-def _gaining(seen: Seen) -> str:
-    """Return how this process can gain rights where no file or login gives them; else ""."""
+def _gaining(seen: Seen, agent: Path | None = None) -> str:
+    """Return how this process can gain rights where no login gives them; else "".
+
+    ``agent``: its file, if it is on this machine.
+    """
     from rtstone.system.machine import container
 
     if container(seen).verdict == "warn":
-        return (
-            "start the container with --cap-add=SYS_NICE --cap-add=IPC_LOCK --ulimit rtprio=99 "
-            "--ulimit memlock=-1"
-        )
+        return _in_container(seen, agent)
     return BOUND if seen.system.bound else ""
+
+
+def _in_container(seen: Seen, agent: Path | None) -> str:
+    """Return how this process can gain rights in a container.
+
+    Capabilities that a container is started with are those of its root alone: another user has
+    limits, or what the agent's file gives where the session may gain that.
+    """
+    limits = "--ulimit rtprio=99 --ulimit memlock=-1"
+    user = seen.system.status.get("Uid", "").split()[1:2]  # effective
+    if user in ([], ["0"]):
+        return f"start the container with --cap-add=SYS_NICE --cap-add=IPC_LOCK {limits}"
+    start = f"start the container with {limits}"
+    if seen.system.bound:
+        return start
+    if agent is None or not _takes_capabilities(agent):
+        return f"{start}, or measure as root"
+    return f"{_setcap(agent)} as root; or {start}; or measure as root"
+
+
+def _takes_capabilities(agent: Path) -> bool:
+    """Return whether capabilities can be given to the agent's file here."""
+    return bool(shutil.which("setcap", path=_TOOLS)) and not without_capabilities(agent)
+
+
+def _setcap(agent: Path) -> str:
+    return f"setcap cap_sys_nice,cap_ipc_lock+ep {shlex.quote(str(agent))}"
 
 
 def refusal(seen: Seen) -> str:
@@ -175,10 +202,10 @@ def granting(agent: Path, root: Path = Path("/")) -> str:
     seen = Seen(System(root))
     if seen.system.group("cpu") and rt_group(seen).verdict == "bad":
         return "sudo rtstone tune apply"
-    if gaining := _gaining(seen):
+    if gaining := _gaining(seen, agent):
         return gaining
-    if shutil.which("setcap", path=_TOOLS) and not without_capabilities(agent):
-        return f"sudo setcap cap_sys_nice,cap_ipc_lock+ep {shlex.quote(str(agent))}"
+    if _takes_capabilities(agent):
+        return f"sudo {_setcap(agent)}"
     return (
         "printf '%s - rtprio 99\\n%s - memlock unlimited\\n' $USER $USER | "
         "sudo tee /etc/security/limits.d/rtstone.conf, and log in again"

@@ -88,7 +88,7 @@ USERS = [
         "container.sh", "without root", 2,
         {
             "that it is no good verdict, and why": r"(measured |run \()without real-time",
-            "what grants the rights": r"--cap-add=SYS_NICE|CAP_SYS_NICE",
+            "what grants the rights": r"setcap cap_sys_nice|--ulimit rtprio=99|CAP_SYS_NICE",
             "what else is wrong with the system": r"! warn",
         },
         {},

@@ -93,7 +93,7 @@ def lines(kind: tuple[str, ...]) -> dict[str, Line]:
          r"refused: mq_open \(EPERM\)$", FILTER.format("mq_open")),
         (filtered("mq_open"), "limit.queues", "unknown", "but none can be opened$", "system calls"),
         # ---- rights
-        (USER, "rt.granted", "bad", "EPERM$", "--cap-add=SYS_NICE|gain no capability"),
+        (USER, "rt.granted", "bad", "EPERM$", "with --ulimit rtprio=99|gain no capability"),
         (without("sys_nice"), "rt.granted", "bad", "EPERM$",
          "--cap-add=SYS_NICE|gain no capability"),
         (without("sys_nice"), "cap.nice", "bad", "^not held$", "rtprio limit of 99"),

@@ -818,3 +818,26 @@ def test_the_command_that_grants_rights_fits_the_machine(
     assert "limits.d/rtstone.conf" in rights.granting(agent, root)
     plant(root, {".dockerenv": ""})
     assert "--cap-add=SYS_NICE" in rights.granting(agent, root)
+
+
+def test_in_a_container_capabilities_are_of_its_root_and_others_are_told_what_helps_them(
+    on_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent, root = on_disk / "agent", on_disk / "root"
+    agent.touch()
+    monkeypatch.setattr(shutil, "which", lambda name, path: f"/usr/sbin/{name}")
+
+    def granting(uid: int, bounding: str = "1ffffffffff", new: int = 0) -> str:
+        status = f"Uid:\t0\t{uid}\t0\t0\nCapBnd:\t{bounding}\nNoNewPrivs:\t{new}\n"
+        plant(root, {"proc/self/status": status, ".dockerenv": "",
+                     "proc/self/cgroup": "0::/\n", "proc/1/cgroup": "0::/\n"})  # fmt: skip
+        return rights.granting(agent, root)
+
+    limits = "start the container with --ulimit rtprio=99 --ulimit memlock=-1"
+    assert "--cap-add=SYS_NICE --cap-add=IPC_LOCK" in granting(0)
+    assert granting(65534) == (
+        f"setcap cap_sys_nice,cap_ipc_lock+ep {agent} as root; or {limits}; or measure as root"
+    )
+    assert granting(65534, new=1) == granting(65534, bounding="0") == limits
+    agent.unlink()
+    assert granting(65534) == f"{limits}, or measure as root"
