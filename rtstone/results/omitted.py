@@ -365,13 +365,22 @@ def has_room(statistic: str, results: Sequence[Result]) -> bool:
 
     Beyond it there has to be room for FEWEST of them, as for an interval.
     """
+    times = times_for_room(statistic, results)
+    return times is not None and times <= 1
+
+
+def times_for_room(statistic: str, results: Sequence[Result]) -> float | None:
+    """Return how many times as long a run has to be for a percentile to have such room.
+
+    None where that is not known, as what was omitted does not follow from the samples.
+    """
     lossy = [events(result) for result in results if result.missed and result.corrected]
     sound = [part for part in lossy if part is not None]
     if len(sound) < len(lossy):
-        return False
+        return None
     n = sum(whole(result).n for result in results)
     beyond = n * (1 - PERCENTILES[statistic] / WHOLE)
-    return beyond >= FEWEST * max(map(_weight, sound), default=0.0)
+    return FEWEST * max(map(_weight, sound), default=0.0) / beyond if beyond else None
 
 
 def _alone(result: Result) -> Events | None:

@@ -320,10 +320,27 @@ def test_of_runs_too_short_for_a_floor_it_asks_for_longer_ones() -> None:
     comparison = compare([lossy(0), lossy(1)], floor=[lossy(number) for number in (2, 3, 4)])
     assert comparison.main[0].verdict == "inconclusive"
     text, command = advice(comparison)
-    assert command == ""
-    assert text.startswith(
-        "More runs as short as these will not decide it, measure for longer: too few "
+    assert text.startswith("Runs of 10.0 s are too short to decide it; about ")
+    assert text.endswith(" each would do, several on each side:")
+    words = shlex.split(command)
+    assert words[:4] == ["rtstone", "run", "dk.periodic", "--time"] and int(words[4]) > 1000
+    (column, other) = comparison.columns
+    timed = ["rtstone", "run", "wakeup", "--load", "heavy", "--time=20"]
+    columns = [msgspec.structs.replace(column, command=timed), other]
+    assert advice(msgspec.structs.replace(comparison, columns=columns))[1] == (
+        f"rtstone run wakeup --load heavy --time {words[4]}"
     )
+    apart = [column, msgspec.structs.replace(other, target="ssh:b")]
+    text, command = advice(msgspec.structs.replace(comparison, columns=apart))
+    assert text.endswith(" each would do:")
+    assert command == (f"rtstone compare --run local ssh:b dk.periodic --pairs 2 --time {words[4]}")
+
+
+def test_of_runs_too_short_without_a_floor_it_asks_for_longer_ones_at_once() -> None:
+    """Not for as short ones first, of which it then says that they settle nothing."""
+    text, command = advice(compare([lossy(0), lossy(1)]))
+    assert text.startswith("Runs of 10.0 s are too short to decide it; about ")
+    assert "--floor" not in command and "--time" in command
 
 
 def _compared_again(

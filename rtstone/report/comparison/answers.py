@@ -6,6 +6,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Sequence
+from math import ceil, floor, log10
 from typing import NamedTuple
 
 from rtstone.documents.case_key import family
@@ -16,7 +17,7 @@ from rtstone.results.estimates import TOO_FEW
 from rtstone.results.load_rates import lighter
 from rtstone.stats.comparison.effects import NO_FLOOR
 from rtstone.stats.comparison.main_case import LOST_STATUSES
-from rtstone.units import count, counted, rounded
+from rtstone.units import count, counted, rounded, seconds
 
 LARGEST = 10  # effects that the answers name together, but LEAST for each column
 LEAST = 3
@@ -38,6 +39,7 @@ _BENCHES = 3  # named in a command
 _MANY = 200  # more pairs of runs than a person takes
 _OF_ONE_RUN = frozenset({"--name", "--out"})
 _WITHOUT_VALUE = frozenset({"--apart", "--wait", "--yes", "--json", "-q", "--quiet", "--keep-idle"})
+_LONGEST_S = 86_400  # of a run that is advised
 _IN_PAIRS = frozenset({"--load", "-p", "--time", "--cpus"})  # options of `compare --run`
 
 
@@ -115,6 +117,9 @@ def advice(comparison: Comparison) -> tuple[str, str]:
     """Return what to do about what is not settled, and the command for it; both may be empty."""
     if lost := uncompared(comparison):
         return _again(comparison, lost), ""
+    text, command = _longer(comparison)
+    if text:
+        return text, command
     command = repeating(comparison)
     if INSTRUCTIONS in comparison.units and any(c.seeds for c in comparison.columns):
         effects = (effect for row in comparison.rows for effect in row.effects)
@@ -123,6 +128,56 @@ def advice(comparison: Comparison) -> tuple[str, str]:
     if command:
         return _MEASURE_AND_IMPORT if imported(comparison) else _MEASURE, command
     return _beside_floor(comparison)
+
+
+def _longer(comparison: Comparison) -> tuple[str, str]:
+    """Return how long runs have to be that are too short for their tail, and the command for it.
+
+    Both are empty if they are long enough, or if it is not known how long they have to be.
+    """
+    case = next(iter(comparison.main), None)
+    if case is None or case.verdict != "inconclusive":
+        return "", ""
+    labels = {case.column, case.against or comparison.columns[0].label}
+    needed, spans = 0.0, list[float]()
+    for entry in case.effects:
+        effect = entry.effect
+        if effect.verdict != "inconclusive" or effect.ratio is not None or not effect.missing:
+            continue
+        for place in set(entry.rows):
+            cells = comparison.rows[place].cells
+            for column, cell in zip(comparison.columns, cells, strict=True):
+                if column.label in labels and cell and cell.n and cell.section_s and cell.runs:
+                    n, span = cell.n / cell.runs, cell.section_s / cell.runs
+                    spans.append(span)
+                    needed = max(needed, span * (1 + effect.missing / n))
+    if not needed or any("samples=" in word for column in comparison.columns
+                         for word in column.command):  # fmt: skip
+        return "", ""
+    step = 10 ** (floor(log10(needed)) - 1)
+    whole = ceil(ceil(needed / step) * step)  # two digits
+    text = f"Runs of {seconds(min(spans))} are too short to decide it; about {seconds(whole)}"
+    if whole > _LONGEST_S:
+        return f"{text} each would do.", ""
+    time = ["--time", str(whole)]
+    if command := _in_turn(comparison, len(comparison.rules.pairs) if comparison.rules else 2):
+        return f"{text} each would do:", shlex.join([*_untimed(command), *time])
+    if imported(comparison):
+        return f"{text} each would do.", ""
+    again = _recorded(comparison.columns[0]) or f"rtstone run {_subject(comparison)}"
+    return f"{text} each would do, several on each side:", shlex.join([*_untimed(again), *time])
+
+
+def _untimed(command: str) -> list[str]:
+    """Return the words of a command without how long it measures."""
+    taken: list[str] = []
+    rest = iter(shlex.split(command))
+    for word in rest:
+        if word == "--time":
+            next(rest, None)
+        elif not word.startswith("--time="):
+            taken.append(word)
+    return taken
 
 
 def uncompared(comparison: Comparison) -> list[tuple[Row, Cell]]:

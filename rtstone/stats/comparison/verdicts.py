@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from math import exp, expm1, inf, log
+from math import ceil, exp, expm1, inf, log
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,7 +20,7 @@ from rtstone.documents.comparison import Effect, Pair, Part, Rules, Tally, Verdi
 from rtstone.documents.run import Result
 from rtstone.results.estimates import TOO_FEW, too_few
 from rtstone.results.interval import sample_variance
-from rtstone.results.omitted import Missed, has_room, missed, whole
+from rtstone.results.omitted import Missed, has_room, missed, times_for_room, whole
 from rtstone.results.pool import pooled
 from rtstone.stats.comparison.direction import SMALLER
 from rtstone.stats.comparison.effects import (
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 MAXIMUM = "max"
 VALUE = "value"  # the statistic of a figure
 MISSED = "missed"  # the share of activations that were due and never happened, in %
+FEW_STALLS = "too few stalls"
 NO_SPREAD = "no spread on either side that the clock shows"
 CORRECTION = "Bonferroni"
 _BUCKET = 1 / 128  # relative width of a bucket of the recorder
@@ -378,14 +379,34 @@ def _part(case: JudgedCase, part: Part, statistics: Sequence[str]) -> _Effect:
         sides = _sides(case, value, part, MEDIAN, observed=True)
         return _Effect(case, part, MEDIAN, sides, samples, value=value)
     if turning:
-        why = f"too few stalls: each decides the {LABELS[statistics[-1]]} of its run"
-        value = case.worst(partial(_value, statistics[-1]))
-        return _Effect(case, part, statistics[-1], None, samples, why, value=value)
+        statistic = statistics[-1]
+        value = case.worst(partial(_value, statistic))
+        why, short = _few_stalls(f"even the {LABELS[statistic]}"), _short_of_room(case, statistic)
+        return _Effect(case, part, statistic, None, samples, why, short, value=value)
     least = min(sum(r.n for r in own) for results in runs for own in case.by_row(results))
     needed = least_n(statistics[-1])
     short = max(needed - least, 0) or None
     why = f"no {statistics[-1]} of {least} samples"
     return _Effect(case, part, statistics[-1], None, samples, why, short)
+
+
+def _few_stalls(statistic: str) -> str:
+    return f"{FEW_STALLS}: each, a late wake-up with those that it hid, moves {statistic}"
+
+
+def _short_of_room(case: JudgedCase, statistic: str) -> int | None:
+    """Return about how many samples a run lacks for single stalls not to move a percentile.
+
+    None if that is not known.
+    """
+    short = 0
+    for runs in (case.first.runs, case.other.runs, case.noise):
+        for own in (own for results in runs if results for own in case.by_row(results)):
+            times = times_for_room(statistic, own)
+            if times is None:
+                return None
+            short = max(short, ceil((times - 1) * sum(r.n for r in own)))
+    return short or None
 
 
 def _spread(case: JudgedCase) -> _Effect:
@@ -404,8 +425,7 @@ def _spread(case: JudgedCase) -> _Effect:
     exact = case.first.counted and case.other.counted
     every = [r for runs in (case.first.runs, case.other.runs, case.noise) for r in runs if r]
     if not exact and not all(has_room(MEDIAN, results) for results in every):
-        why = "too few stalls: each decides the median of its run"
-        return effect._replace(reason=why)
+        return effect._replace(reason=_few_stalls("the median"))
     first, other, noise = (
         [_width(statistic, results) if results else None for results in runs]
         for runs in (case.first.runs, case.other.runs, case.noise)
