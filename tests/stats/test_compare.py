@@ -519,11 +519,29 @@ def test_seeds_of_one_system_are_no_comparison() -> None:
 def test_runs_without_a_common_bench_are_refused() -> None:
     other = lab_run("b", result("dk.nanosleep", THREE))
     assert refused(lab_run("a"), other).startswith("no bench in common, in a, b;")
-    other = lab_run("b", result("null", THREE, load="heavy"))
-    assert refused(lab_run("a"), other) == (
-        "no case in common, in a, b: parameters, series or loads of null differ; "
-        "measure the same on each"
+    other = lab_run("b", result("null", THREE, load="heavy"), run_id="r2")
+    assert refused(lab_run("a", run_id="r1"), other) == (
+        "no case in common, in a, b: of null load is none on a, heavy on b; measure the same on "
+        "each, or draw both: `rtstone plot r1 r2`"
     )
+
+
+def test_the_parameter_in_which_no_case_is_the_same_is_named() -> None:
+    def waiting(name: str, *waiters: int) -> Run:
+        return lab_run(
+            name, *(result("sem.wait.busy", THREE, params={"waiters": n}) for n in waiters)
+        )
+
+    assert ": of sem.wait.busy waiters is 1 on a, 2 and 3 on b; measure" in refused(
+        waiting("a", 1), waiting("b", 2, 3)
+    )
+
+
+def test_of_one_run_of_several_cases_it_says_what_shows_them() -> None:
+    bare = "one run has nothing to compare with; name two or more"
+    assert refused(lab_run("a", result("null", THREE))) == bare
+    both = lab_run("a", result("null", THREE), result("null", THREE, load="heavy"), run_id="r")
+    assert refused(both) == f"{bare} (`rtstone show r` has its own cases below each other)"
 
 
 def test_instructions_are_not_compared_with_time() -> None:

@@ -12,6 +12,7 @@ from msgspec import structs
 
 from rtstone.documents.capacity import KIND, named
 from rtstone.documents.case_key import KEEPING, MEASURING, hashable, may_be, measured_apart
+from rtstone.documents.case_name import setting
 from rtstone.documents.comparison import Cell, Comparison, Difference, Row
 from rtstone.documents.imported import NO_LOAD_KNOWN, bucket_ns, tool
 from rtstone.documents.run import GRAVITY, NO_REASON, Result, Run, Value
@@ -76,7 +77,13 @@ def compare_with_results(
     runs = [run for column in named for run in ([column] if isinstance(column, Run) else column)]
     ids = [run.run_id for run in (*runs, *floor)]
     if len(ids) < 2:
-        raise UsageError("one run has nothing to compare with; name two or more")
+        alone = next(iter(runs), None)
+        beside = alone and len(alone.results) > 1
+        name = shlex.quote(alone.name or alone.run_id) if alone else ""
+        raise UsageError(
+            "one run has nothing to compare with; name two or more"
+            + (f" (`rtstone show {name}` has its own cases below each other)" if beside else "")
+        )
     for place, name in enumerate(ids):
         if name in ids[:place]:
             raise UsageError(f"run named twice, {name}; name two that differ")
@@ -147,10 +154,37 @@ def _apart(table: _Table, apart: Sequence[System]) -> str:
         return f"no bench in common, in {_list(apart)}; measure the same suite on each"
     if foreign and (loads := _loads_apart(apart, both[0])):
         return f"no load in common, in {_list(apart)}: {both[0]} {loads}"
+    names = " ".join(shlex.quote(system.first.name or system.first.run_id) for system in apart)
     return (
-        f"no case in common, in {_list(apart)}: parameters, series or loads of {both[0]} differ; "
-        "measure the same on each"
+        f"no case in common, in {_list(apart)}: of {both[0]} {_differing(table, apart, both[0])}; "
+        f"measure the same on each, or draw both: `rtstone plot {names}`"
     )
+
+
+def _differing(table: _Table, apart: Sequence[System], bench: str) -> str:
+    """Return in what the cases of a bench differ: ``policy is fifo on a, other on b``."""
+    own = [[r for run in system.runs for r in run.results if r.bench == bench] for system in apart]
+    params = [[table.identity(result) for result in results] for results in own]
+    names = dict.fromkeys(name for sides in params for each in sides for name in each)
+    row = table.benches.get(bench)
+    aspects = {
+        name: [{setting(row, name, each.get(name)) for each in sides} for sides in params]
+        for name in names
+    }
+    aspects |= {
+        "series": [{r.series for r in results} for results in own],
+        "load": [{r.load for r in results} for results in own],
+    }
+    texts = []
+    for name, sides in aspects.items():
+        if set.intersection(*sides):
+            continue
+        values = ", ".join(
+            f"{' and '.join(sorted(values)) or 'none'} on {system.label}"
+            for values, system in zip(sides, apart, strict=True)
+        )
+        texts.append(f"{name} is {values}")
+    return "; ".join(texts) or "parameters, series or loads differ"
 
 
 def _foreign(apart: Sequence[System]) -> str:
@@ -261,14 +295,14 @@ class _Table:
 
     def _keys(self, result: Result) -> Iterator[_Key]:
         """Yield the key of a result's row; without samples, one for each figure."""
-        params = tuple(self._params(result).items())
+        params = tuple(self.identity(result).items())
         if result.n or (result.missed and not result.figures):
             yield _Key(result.bench, params, result.series, None, result.load, result.unit)
             return
         for name, figure in result.figures.items():
             yield _Key(result.bench, params, result.series, name, result.load, figure.unit)
 
-    def _params(self, result: Result) -> dict[str, Value]:
+    def identity(self, result: Result) -> dict[str, Value]:
         """Return the parameters that identify a case.
 
         Missing ones have their default, as benches without a parameter behave like its default.  Of
@@ -292,7 +326,7 @@ class _Table:
 
         It may lack some of its parameters, and its series.
         """
-        result, params = place.result, self._params(place.result)
+        result, params = place.result, self.identity(place.result)
         covered = [
             key
             for key, occupants in self._rows.items()
