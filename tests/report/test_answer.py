@@ -100,6 +100,28 @@ def test_who_requires_a_latency_of_audio_reads_of_dropouts() -> None:
     )
 
 
+def test_of_several_cases_under_one_load_that_which_missed_is_named() -> None:
+    def policy(name: str, missed: int, **members: Any) -> Result:
+        return periodic(missed, 3.2e6, params={"period": MS, "policy": name}, **members)
+
+    table = Bench(
+        "dk.periodic", "",
+        params=[Param("period", "duration", "ns", 10**6), Param("policy", "choice", "", "fifo")],
+    )  # fmt: skip
+    trial = structs.replace(run_with(policy("fifo", 0), policy("other", 3)), benches=[table])
+    assert answer(trial).verdict == (
+        "Not fit for a period of 1 ms: 3 of 5 003 activations missed, dk.periodic policy=other, "
+        "without load."
+    )
+    late = {"misses": misses(3)}
+    both = [policy("fifo", 0, misses=misses(0)), policy("other", 0, **late)]
+    limited = run_with(*both, requirement=Requirement(latency=MS))
+    assert (
+        ", dk.periodic policy=other, without load."
+        in answer(structs.replace(limited, benches=[table])).verdict
+    )
+
+
 def test_a_missed_activation_makes_a_system_unfit() -> None:
     reply = answer(run_with(periodic(0, 40e3), periodic(3, 3.2e6, load="heavy")))
     assert reply.grade == "bad"
@@ -167,7 +189,7 @@ def test_counts_of_instructions_have_their_share_of_the_period(
     idle = periodic(0, 300, unit="instructions")
     trial = run_with(idle, periodic(missed, most, load="heavy", unit="instructions"), **lab)
     rate = "A second is taken for 62 500 000 instructions"
-    assert answer(trial).verdict == f"{verdict}{rate}: no verdict in time."
+    assert answer(trial).verdict == f"{verdict}{rate}: no verdict about time."
 
 
 def test_each_load_of_a_run_with_a_limit_counts_its_own_misses() -> None:
@@ -226,7 +248,7 @@ def test_why_nothing_was_measured(trial: Run, why: str | None) -> None:
 @pytest.mark.parametrize(
     ("trial", "verdict"),
     [
-        (instructions(), "No verdict in time: these numbers are counts"),
+        (instructions(), "No verdict about time: these numbers are counts"),
         (run_with(), "No verdict: nothing was measured."),
         (run_with(*unsupported("no tracefs")), "No verdict: nothing was measured, no tracefs."),
         (run_with(Result(case=0, bench="x.y", params={}, load="none", status="ok", n=5)),
@@ -819,7 +841,7 @@ def test_counts_of_one_bench_are_its_answer() -> None:
     reply = answer(structs.replace(instructions(), results=counts))
     assert reply.verdict.startswith("sem.wait.busy: median ")
     assert " instr" in reply.verdict
-    assert reply.verdict.endswith("; counts of an emulated machine, no verdict in time.")
+    assert reply.verdict.endswith("; counts of an emulated machine, no verdict about time.")
     late = periodic(3, 40e3, unit="instructions")
     both = answer(structs.replace(instructions(), results=[periodic(0, 50e3), late]))
     assert ", max 40.0 k instr, missed 3, n = 5 000, " in both.verdict

@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 
 from rtstone import units
-from rtstone.documents.run import Result, Run, Slope, Target, Value
+from rtstone.documents.run import Clock, Result, Run, Slope, Target, Value
 from rtstone.report.parts import typeset, words
 from tests.documents.test_case_name import BENCH
 
@@ -85,7 +85,17 @@ def test_slopes() -> None:
         "+2.05 µs per KiB", "95%: 1.54 µs to 2.56 µs, 3 points", "grows"
     )  # fmt: skip
     assert (down.rate, down.verdict) == ("-12.6 ms per KiB", "falls")
-    assert flat.verdict == "no growth seen"
+    assert flat.verdict == "no growth of the mean seen"
+    same = structs.replace(
+        slope(0.0, constant=True), points=[(1, 1141.7), (11, 1141.7), (21, 1141.7)],
+        ci95=(0.0, 0.0), statistic="min",
+    )  # fmt: skip
+    clock = Clock(source="c", hz=10**9, resolution_ns=1.0, overhead_ns=20.0)
+    (level,) = words.growths(structs.replace(run_of(slopes=(same,)), clock=clock))
+    assert (level.interval, level.verdict) == (
+        "95%: 0 ns to 0 ns, 3 points",
+        "no growth of the minimum above 51.2 ns per KiB, a step of the clock",
+    )
     steps = structs.replace(
         slope(0.1), over="tasks", growth="logarithmic", doubling=12.5, doubling_ci95=(12.0, 13.0)
     )

@@ -27,7 +27,12 @@ from rtstone.report.parts.words import MARKS, range_text
 from rtstone.units import count, counted, quantity
 
 MOST = 40  # reasons that a terminal lists one by one
-_WORDS = {"bad": "not fit", "note": "to be looked at", "good": "fit", "info": "no verdict in time"}
+_WORDS = {
+    "bad": "not fit",
+    "note": "to be looked at",
+    "good": "fit",
+    "info": "no verdict about time",
+}
 _METHOD = {
     "Job": "A run of a cell with a seed and the number of a repeat. It is known by a hash of its "
     "cases, its target, agent and kernel: another kernel makes another job.",

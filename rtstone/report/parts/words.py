@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, cast
 
 from rtstone.documents.breakdown import Breakdown
 from rtstone.documents.case_name import case_names, usual_load
-from rtstone.documents.run import Result, Run, Value
+from rtstone.documents.run import Result, Run, Slope, Value
 from rtstone.stats.standouts import observed_s
 from rtstone.units import counted, plain, rounded, seconds, trimmed
 from rtstone.wire.records import Rate
@@ -147,7 +147,9 @@ def growths(run: Run) -> list[Growth]:
         unit, _, per = slope.unit.partition(" per ")
         per, times = ("KiB", 1024) if per == "B" else (per or slope.over, 1)
         rate, ends = slope.slope * times, [end * times for end in slope.ci95]
-        verdict = "no growth seen" if slope.constant else "grows" if rate > 0 else "falls"
+        verdict = "grows" if rate > 0 else "falls"
+        if slope.constant:
+            verdict = _no_growth(run, slope, max(map(abs, ends)), times, f"{unit} per {per}")
         if slope.doubling is not None and slope.doubling_ci95:
             per, rate, ends = f"doubling of {slope.over}", slope.doubling, list(slope.doubling_ci95)
             verdict = f"{'grows' if rate > 0 else 'falls'} with the logarithm"
@@ -162,6 +164,25 @@ def growths(run: Run) -> list[Growth]:
         )
         worded.append(growth)
     return worded
+
+
+def _no_growth(run: Run, slope: Slope, most: float, times: float, unit: str) -> str:
+    """Return of which statistic no growth was seen, and above what, if its clock decides that.
+
+    Values that are all of one step of the clock have an interval of no width, which says more than
+    the clock can.  ``most``: the farther end of the interval, in ``unit`` as what is printed.
+    """
+    name = {"mean": "mean", "min": "minimum"}.get(slope.statistic, slope.figure or "figure")
+    text = f"no growth of the {name}"
+    places = [place for place, _ in slope.points]
+    span = max(places, default=0) - min(places, default=0)
+    if run.clock is None or not span or not slope.unit.startswith(f"{run.clock.unit} per "):
+        return f"{text} seen"
+    step = run.clock.resolution_ns * times / span
+    if most > step:
+        return f"{text} seen"
+    base, _, per = unit.partition(" per ")
+    return f"{text} above {trimmed(step, base)} per {per}, a step of the clock"
 
 
 # ---- the system ---------------------------------------------------------------------------------

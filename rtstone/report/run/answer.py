@@ -188,7 +188,7 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
             at = f" at {period}"
         sentence = (
             f"{head}: {model}{_missed(run, [late])}{at}, "
-            f"{_under(r.load)}{_incomplete(r)}.{_stolen(run, late)}"
+            f"{_which(late, wakeups)}{_incomplete(r)}.{_stolen(run, late)}"
         )
         return "bad", f"{sentence} {_remedy(run, flag)}" if flag else sentence
     if judged and (flag := spoilt(judged)):
@@ -220,13 +220,13 @@ def _in_instructions(run: Run, wakeups: Sequence[Subject]) -> str:
     judged = [s for s in wakeups if not flags.spoilt(s.result.flags)]
     if not judged or _per_second(run) is None:
         if numbers := sole_bench.sentence(run):
-            return f"{numbers.rstrip('.')}; counts of an emulated machine, no verdict in time."
-        return "No verdict in time: these numbers are counts of an emulated machine."
+            return f"{numbers.rstrip('.')}; counts of an emulated machine, no verdict about time."
+        return "No verdict about time: these numbers are counts of an emulated machine."
     worst = max(judged, key=lambda s: (s.result.missed or 0, s.result.max or 0, -s.place))
     text = _missed(run, [worst] if worst.result.missed else judged)
     return (
         f"{text[0].upper()}{text[1:]} at {_period(worst)}{_at_worst(run, worst)}, "
-        f"{_under(worst.result.load)}. {_as_time(run)}: no verdict in time."
+        f"{_under(worst.result.load)}. {_as_time(run)}: no verdict about time."
     )
 
 
@@ -348,7 +348,7 @@ def _required(run: Run, gate: Gate) -> tuple[Grade, str]:
             load: _misses(run, [s for s in telling if s.result.load == load], noun)
             for load in loads
         }
-        head = f"{each.pop(worst.result.load)}{_at_worst(run, worst)}, {_under(worst.result.load)}"
+        head = f"{each.pop(worst.result.load)}{_at_worst(run, worst)}, {_which(worst, concerned)}"
         head += _incomplete(worst.result)
         elsewhere = "".join(f"; {text}, {_under(load)}" for load, text in each.items())
         basis = f" {_as_time(run)}." if _per_second(run) else ""
@@ -525,6 +525,13 @@ def _not_counted(left: Sequence[Result]) -> str:
 
 def _under(load: str) -> str:
     return "without load" if load == NONE else f"under load {load}"
+
+
+def _which(subject: Subject, others: Sequence[Subject]) -> str:
+    """Return under which load a result was measured, after its name if others there differ."""
+    under = _under(subject.result.load)
+    names = {s.name.without_load for s in others if s.result.load == subject.result.load}
+    return f"{subject.name.without_load}, {under}" if len(names) > 1 else under
 
 
 def _period_ns(subject: Subject) -> float | None:

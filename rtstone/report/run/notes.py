@@ -175,7 +175,10 @@ def footnotes(evaluated: RunEvaluation, answer: Answer) -> Iterator[Text]:
     yield from map(Text, load_lines(run))
     yield from map(Text, load_effects(evaluated))
     slopes = growths(run)
-    flat = [growth for growth in slopes if growth.verdict == "no growth seen"]
+    flat = [
+        growth for growth, slope in zip(slopes, run.slopes, strict=True)
+        if slope.constant and slope.doubling is None
+    ]  # fmt: skip
     many = len(slopes) > FEW
     for growth in slopes:
         if not many or growth not in flat:
