@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -261,7 +261,9 @@ def test_no_bound_is_below_the_simulator(policy: str, protocol: str) -> None:
 
 @pytest.mark.simulation
 @pytest.mark.parametrize("kind", ["polling", "deferrable"])
-def test_a_server_takes_no_more_than_the_analysis_gives_it(kind: str) -> None:
+def test_a_server_takes_no_more_than_the_analysis_gives_it(
+    kind: Literal["polling", "deferrable"],
+) -> None:
     """Requests at random times; the server is above all tasks."""
     rng = np.random.default_rng([12, len(kind)])
     close = 0
@@ -300,7 +302,7 @@ def test_the_oracle_knows_priority_inversion() -> None:
     jobs = [[(1, 1, 4)], [(2, 2, 20)], [(0, 0, 6)]]
     ends = {}
     for protocol in ("none", "inherit", "protect"):
-        own = replace(tasks, resources=[Resource(name="r", protocol=protocol)])  # type: ignore[arg-type]
+        own = replace(tasks, resources=[Resource(name="r", protocol=protocol)])
         done = Schedule(own, Plan(jobs)).run(60)
         ends[protocol] = next(job.end for job in done if job.task == 0)
     assert ends == {"none": 4 + 20 + 4, "inherit": 8, "protect": 8}
