@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -144,15 +145,18 @@ WORTH = {
 
 
 def tuned(entries: Sequence[Entry], width: int) -> Iterator[Text]:
-    """Yield one line for each change: what it was, and is."""
+    """Yield one line for each change: what it was, and is; one for a change of several files."""
     if not entries:
         yield Text("nothing is tuned")
-    for entry in entries:
+    for alike in _alike(entries):
+        entry = alike[0]
         worth = WORTH[entry.outcome]
         head = f"{SIGNS[worth]} {entry.outcome:<11}"
-        parts = [f"{entry.setting:<16}", f"/{entry.path}" if entry.path else ""]
+        parts = [f"{entry.setting:<16}", f"/{_path(alike)}" if entry.path else ""]
         if entry.old or entry.new:
             parts.append(f"{entry.old or '-'} -> {entry.new or '-'}")
+        if len(alike) > 1:
+            parts[-1] += f", {counted(len(alike), 'file')}"
         text = " ".join(part for part in parts if part)
         parting = "; " if entry.path else " "
         rows = _wrapped(
@@ -162,3 +166,25 @@ def tuned(entries: Sequence[Entry], width: int) -> Iterator[Text]:
         )
         yield Text.assemble((head, STYLES[worth]), rows[0])
         yield from (Text(" " * len(head) + row) for row in rows[1:])
+
+
+def _alike(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """Return entries, those together whose paths alone differ, by one number: of IRQs, of CPUs."""
+    groups: dict[Entry, list[Entry]] = {}
+    for entry in entries:
+        path = _NUMBERED.sub("N", entry.path, count=1)
+        groups.setdefault(entry._replace(path=path), []).append(entry)
+    return list(groups.values())
+
+
+# The number of an interrupt or a CPU.
+_NUMBERED = re.compile(r"(?<=/irq/)\d+|(?<=/cpu)\d+")
+
+
+def _path(alike: Sequence[Entry]) -> str:
+    """Return the path of entries, with the numbers in which they differ: ``irq/{1,4-9}/...``."""
+    path = alike[0].path
+    if len(alike) == 1:
+        return path
+    numbers = [int(match[0]) for entry in alike if (match := _NUMBERED.search(entry.path))]
+    return _NUMBERED.sub(f"{{{cpu_list(numbers)}}}", path, count=1)

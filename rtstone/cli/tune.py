@@ -57,8 +57,10 @@ def apply_command(
     target = find(place)
     with target.examine(target.chosen_cpus(cpus)) as system:
         entries = _undisturbed(lambda: carried_out(system, chosen), place)
-        measured = sorted(system.measured)
+        measured, may_tune = sorted(system.measured), system.may_tune
     _print(entries, json, place, cpus=measured, dry_run=dry_run)
+    if dry_run and not may_tune and not json:
+        click.echo("rtstone tune apply needs root, and would be refused to you")
 
 
 @command.command("restore")

@@ -5,7 +5,17 @@ from __future__ import annotations
 from rtstone.documents.doctor import Group
 from rtstone.system import facts, features, machine, quiet, rights, sandbox, servers, view
 from rtstone.system.facts import System
-from rtstone.system.findings import TUNE, Check, Finding, Line, Seen, carry_out
+from rtstone.system.findings import (
+    TUNE,
+    UNDOES,
+    UNREADABLE,
+    Check,
+    Finding,
+    Line,
+    Seen,
+    carry_out,
+)
+from rtstone.system.settings import SETTINGS
 from rtstone.wire.records import TextTable
 
 REMAINS_YOURS = "cannot be checked from here"
@@ -317,11 +327,33 @@ READ = (
 )
 
 
+# The setting of `rtstone tune` that the advice of a check promises.
+SETTING = {
+    "env.interrupts": "interrupts", "mp.interrupts": "interrupts",
+    "mp.default_affinity": "interrupts", "mp.workqueues": "workqueues", "rt.group": "rt_group",
+    "rt.granted": "rt_group",
+    "limit.queues": "queues", "today.governor": "governor", "today.idle": "idle",
+    "today.soft_watchdog": "watchdog", "today.timer_migration": "timer_migration",
+    "today.stat": "statistics", "today.thp": "huge_pages",
+}  # fmt: skip
+
+
 def lines(system: System) -> list[Line]:
     """Return every line of the checklist for this system, in its order."""
     system.files.look(*READ)
     seen = Seen(system)
-    return [carry_out(check, seen) for check in CHECKS]
+    return [_possible(carry_out(check, seen), system) for check in CHECKS]
+
+
+def _possible(line: Line, system: System) -> Line:
+    """Return a line without the advice to tune what `rtstone tune apply` would refuse to."""
+    if UNDOES not in line.advice:
+        return line
+    (setting,) = (setting for setting in SETTINGS if setting.name == SETTING[line.id])
+    plan = setting.plan(system)
+    if not isinstance(plan, str) or (plan.endswith(UNREADABLE) and not system.may_tune):
+        return line
+    return line._replace(advice=f"`rtstone tune apply` cannot change it: {plan}")
 
 
 def table(system: System) -> TextTable:

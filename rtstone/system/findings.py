@@ -13,8 +13,9 @@ from rtstone.system.facts import System
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 PROBLEMS: tuple[Verdict, ...] = ("bad", "warn")
-_UNDOES = "`rtstone tune restore` undoes it"
-TUNE = f"`rtstone tune apply` does it, {_UNDOES}"  # an advice
+UNREADABLE = "cannot be read"  # the end of a sentence about a file
+UNDOES = "`rtstone tune restore` undoes it"
+TUNE = f"`rtstone tune apply` does it, {UNDOES}"  # an advice
 _APPLY = re.compile(r"`rtstone tune apply[^`]*`")
 AS_ROOT = " as root"  # after a command, to whom it would be refused
 GROUPS: tuple[Group, ...] = get_args(Group)
@@ -68,7 +69,7 @@ class Line(NamedTuple):
     @property
     def tunable(self) -> bool:
         """Whether `rtstone tune apply` mends it."""
-        return self.verdict in PROBLEMS and _UNDOES in self.advice
+        return self.verdict in PROBLEMS and UNDOES in self.advice
 
     @property
     def for_root(self) -> bool:
@@ -78,7 +79,7 @@ class Line(NamedTuple):
 
 def unreadable(name: str) -> Finding:
     """Return the finding for an unreadable file."""
-    return Finding("unknown", f"/{name} cannot be read")
+    return Finding("unknown", f"/{name} {UNREADABLE}")
 
 
 def carry_out(check: Check, seen: Seen) -> Line:

@@ -13,6 +13,7 @@ from rtstone.documents.capacity import largest
 from rtstone.documents.pauses import kernel_version
 from rtstone.system import servers
 from rtstone.system.facts import CPU, System, chosen, listed, mask, masked
+from rtstone.system.findings import UNREADABLE
 from rtstone.system.machine import DEEP_US
 from rtstone.system.quiet import STAT_S
 from rtstone.system.rights import MESSAGE, MQ, RUNTIME
@@ -125,14 +126,14 @@ def _interrupts(system: System) -> list[Change] | str:
         if cpus and cpus & system.measured:
             changes.append(Write(path, cpu_list(cpus & rest or rest), "list"))
     changes += _masked_off(system, "proc/irq/default_smp_affinity")
-    return changes if system.names("proc/irq") else "/proc/irq cannot be read"
+    return changes if system.names("proc/irq") else f"/proc/irq {UNREADABLE}"
 
 
 def _workqueues(system: System) -> list[Change] | str:
     """Plan moving the kernel's unbound work off the measured CPUs."""
     path = "sys/devices/virtual/workqueue/cpumask"
     if system.read(path) is None:
-        return f"/{path} cannot be read"
+        return f"/{path} {UNREADABLE}"
     return list(_masked_off(system, path)) if _rest(system) else NO_REST
 
 
@@ -149,7 +150,7 @@ def _watchdog(system: System) -> list[Change] | str:
     path = "proc/sys/kernel/watchdog_cpumask"
     cpus = system.cpus(path)
     if cpus is None:
-        return f"/{path} cannot be read"
+        return f"/{path} {UNREADABLE}"
     if not cpus & system.measured:
         return []
     left = cpus & _rest(system)
@@ -167,7 +168,7 @@ def _number(
     def plan(system: System) -> list[Change] | str:
         now = system.number(path)
         if now is None:
-            return f"/{path} cannot be read"
+            return f"/{path} {UNREADABLE}"
         return [Write(path, new)] if wanting(now) else []
 
     return plan
@@ -186,7 +187,7 @@ def _huge_pages(system: System) -> list[Change] | str:
     path = "sys/kernel/mm/transparent_hugepage/enabled"
     setting = chosen(system.read(path))
     if setting is None:
-        return f"/{path} cannot be read"
+        return f"/{path} {UNREADABLE}"
     return [Write(path, "madvise", "choice")] if setting == "always" else []
 
 

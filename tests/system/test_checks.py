@@ -19,11 +19,12 @@ from rtstone.cli.system_lines import GUEST, checklist
 from rtstone.documents.run import Result, Run, Slope, Target
 from rtstone.errors import UsageError
 from rtstone.store.measurements import measurements
-from rtstone.system import checks, probes, rights
+from rtstone.system import checks, probes, rights, tune
 from rtstone.system.facts import CPU, System, chosen, mask, masked
 from rtstone.system.findings import GROUPS, VERDICTS
 from rtstone.system.membership import membership
 from rtstone.system.probes import Probe
+from rtstone.system.settings import SETTINGS
 from tests.cli.test_compare import store_run
 from tests.system.trees import (
     ALL,
@@ -717,6 +718,38 @@ def test_who_else_measures_is_on_the_first_screen(tmp_path: Path) -> None:
     rows = [row.plain for row in checklist(lines, tree.measured, 200, room=23, agents=agents)]
     assert rows[2].startswith("! measuring now: the agent of anna (process 7); what is started")
     assert not any("measuring now" in row.plain for row in checklist(lines, tree.measured, 200))
+
+
+@pytest.mark.parametrize("setting", [setting.name for setting in SETTINGS if setting.default])
+def test_tuning_is_offered_only_where_it_would_change_something(
+    tmp_path: Path, setting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the setting: of what `tune apply` calls impossible, doctor does not promise it."""
+    tree = system(plant(tmp_path, usual()))
+    before = checks.lines(tree)
+    without = tuple(
+        each._replace(plan=lambda system: "not by this kernel") if each.name == setting else each
+        for each in SETTINGS
+    )
+    monkeypatch.setattr(checks, "SETTINGS", without)
+    changed = {line.id for line, was in zip(checks.lines(tree), before, strict=True) if line != was}
+    assert changed == {
+        line.id for line in before
+        if "tune restore" in line.advice and checks.SETTING[line.id] == setting
+    }  # fmt: skip
+    for line in checks.lines(tree):
+        if line.id in changed:
+            assert line.advice == "`rtstone tune apply` cannot change it: not by this kernel"
+            assert not line.tunable
+
+
+def test_doctor_and_tune_agree_that_there_is_no_governor_to_set(tmp_path: Path) -> None:
+    tree = {name: text for name, text in usual().items() if "cpufreq" not in name}
+    machine = system(plant(tmp_path, tree))
+    (line,) = (line for line in checks.lines(machine) if line.id == "today.governor")
+    (entry,) = tune.dry_run(machine, tune.settings(["governor"]))
+    assert entry.outcome == "impossible"
+    assert line.advice == f"`rtstone tune apply` cannot change it: {entry.reason}"
 
 
 @pytest.mark.parametrize("status", ["CapEff:\t0\n", ""])

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from rtstone.cli.system_lines import tuned
 from rtstone.errors import TargetError, UsageError
 from rtstone.system import files, journal, tune
 from rtstone.system.facts import CPU, System
@@ -22,6 +23,7 @@ from rtstone.system.files import Below
 from rtstone.system.journal import FOLDER, NAME, Journal
 from rtstone.system.settings import SETTINGS
 from rtstone.system.tune import Entry
+from tests.conftest import Cli
 from tests.system.trees import (
     BOOT,
     HALF,
@@ -705,3 +707,35 @@ def test_a_partition_that_was_taken_apart_does_not_hold(tree: Path) -> None:
 
 def test_this_machine_is_read_below_its_root() -> None:
     assert System().files.where(STAT) == f"/{STAT}"
+
+
+def test_a_change_of_several_files_is_one_line() -> None:
+    """Those of other values, or with a reason of their own, stay apart."""
+    name = "proc/irq/{}/smp_affinity_list"
+    entries = [Entry("interrupts", "planned", name.format(n), "0-1", "0")
+               for n in (24, 25, 26, 30)]  # fmt: skip
+    entries += [
+        Entry("interrupts", "refused", name.format(31), "0-1", "0", "Input/output error"),
+        Entry("interrupts", "planned", name.format(32), "1", "0"),
+        Entry("idle", "planned", "sys/devices/system/cpu/cpu1/cpuidle/state2/disable", "0", "1"),
+        Entry("idle", "planned", "sys/devices/system/cpu/cpu1/cpuidle/state3/disable", "0", "1"),
+        Entry("idle", "planned", "sys/devices/system/cpu/cpu3/cpuidle/state3/disable", "0", "1"),
+    ]
+    texts = [" ".join(row.plain.split()) for row in tuned(entries, 200)]
+    assert texts == [
+        "- planned interrupts /proc/irq/{24-26,30}/smp_affinity_list 0-1 -> 0, 4 files",
+        "! refused interrupts /proc/irq/31/smp_affinity_list 0-1 -> 0; Input/output error",
+        "- planned interrupts /proc/irq/32/smp_affinity_list 1 -> 0",
+        "- planned idle /sys/devices/system/cpu/cpu1/cpuidle/state2/disable 0 -> 1",
+        "- planned idle /sys/devices/system/cpu/cpu{1,3}/cpuidle/state3/disable 0 -> 1, 2 files",
+    ]
+
+
+@pytest.mark.parametrize("may", [True, False])
+def test_a_dry_run_says_that_it_takes_root(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, may: bool
+) -> None:
+    monkeypatch.setattr(System, "may_tune", may)
+    done = cli("tune", "apply", "--dry-run", "--only", "statistics")
+    assert done.status == 0
+    assert ("needs root" in done.out) is not may
