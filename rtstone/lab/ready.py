@@ -32,7 +32,7 @@ class Missing(NamedTuple):
 def missing(system: System) -> list[Missing]:
     """Return the missing components of a system, empty if it is ready."""
     board, lacking = system.board, []
-    brings = BUILD if _is_checkout(SOURCE) else INSTALL
+    brings = f"{BUILD} {system.name}" if _is_checkout(SOURCE) else INSTALL
     if not shutil.which(board.emulator):
         lacking.append(Missing(board.emulator, f"apt-get install {board.package}"))
     both = [system, *([system.beside] if system.beside else [])]

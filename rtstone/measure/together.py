@@ -25,6 +25,7 @@ from rtstone.measure.request import Request
 from rtstone.measure.start import Finished, execute, measured_cpus
 from rtstone.targets import find
 from rtstone.targets.base import Target
+from rtstone.targets.qemu import UnbuiltError
 
 POLL_S = 0.1  # interval in which signals are noticed
 
@@ -71,6 +72,11 @@ def prepare(requests: Sequence[Request], interrupt: Interrupt) -> list[Member | 
             prepared.append(Lost(request.target, error))
         except UsageError as error:
             raise UsageError(f"{error} (on target '{request.target}')") from error
+    unbuilt = [part.error for part in prepared if isinstance(part, Lost)]
+    names = [name for error in unbuilt if isinstance(error, UnbuiltError) for name in error.names]
+    for number, part in enumerate(prepared):  # one command builds what all of them lack
+        if isinstance(part, Lost) and isinstance(part.error, UnbuiltError):
+            prepared[number] = Lost(part.spec, UnbuiltError(part.error.image, names))
     members = [member for member in prepared if isinstance(member, Member)]
     machines = {id(member): member.plan.target.detail.get("machine") for member in members}
     here = find(LOCAL).detail().get("machine") if any(machines.values()) else None

@@ -52,6 +52,18 @@ HEAVY = 450_000_000
 _FATAL = re.compile(rb"panic|not syncing|Oops|BUG:|rtstone:|fault|overflow|abort", re.IGNORECASE)
 
 
+class UnbuiltError(TargetError):
+    """An emulated target has no agent.
+
+    ``image``: the missing file.  ``names``: systems to build, of all targets that are measured.
+    """
+
+    def __init__(self, image: Path, names: Sequence[str]) -> None:
+        self.image, self.names = image, list(names)
+        command = " ".join(["rtstone lab build", *dict.fromkeys(names)])
+        super().__init__(f"no agent for this board, {image}; run `{command}`")
+
+
 class Watcher(NamedTuple):
     """What watches a guest from within the emulator, without changing anything.
 
@@ -138,7 +150,7 @@ class Qemu(Target):
         both = [self.system, *([self.system.beside] if self.system.beside else [])]
         for image in map(_image, both):
             if not image.exists():
-                raise TargetError(f"no agent for this board, {image}; run `rtstone lab build`")
+                raise UnbuiltError(image, [self.system.name])
         if self.system.kernel:
             assert self.kernel
         for name in self.system.fetched:

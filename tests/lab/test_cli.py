@@ -38,20 +38,20 @@ def test_every_lack_is_told_with_what_brings_it(bare: Path, cli: Cli) -> None:
     lacks = {lack["what"]: lack["command"] for lack in rows["qemu:q35/linux-6.1-rt"]["missing"]}
     assert lacks == {
         "qemu-system-x86_64": "apt-get install qemu-system-x86",
-        "agent agent-x86_64": "rtstone lab build",
+        "agent agent-x86_64": "rtstone lab build q35/linux-6.1-rt",
         "mke2fs": "apt-get install e2fsprogs",
         "kernel linux-6.1-rt": "rtstone lab fetch q35/linux-6.1-rt",
     }
     lacks = {lack["what"]: lack["command"] for lack in rows["qemu:freertos-m3"]["missing"]}
     assert lacks == {
         "qemu-system-arm": "apt-get install qemu-system-arm",
-        "image freertos-m3.elf": "rtstone lab build",
+        "image freertos-m3.elf": "rtstone lab build freertos-m3",
     }
     lacks = {lack["what"]: lack["command"] for lack in rows["qemu:freertos-rv32"]["missing"]}
     assert lacks["qemu-system-riscv32"] == "apt-get install qemu-system-misc"
     assert rows["qemu:q35/linux-6.1"]["preempt"] == ["none", "voluntary", "full"]
     lines = cli("lab", "list", "m3").out.splitlines()
-    assert any("lacks" in line and "no image freertos-m3.elf: rtstone lab build" in line
+    assert any("lacks" in line and "no image freertos-m3.elf: rtstone lab build freertos-m3" in line
                for line in lines)  # fmt: skip
 
 

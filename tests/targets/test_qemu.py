@@ -265,7 +265,17 @@ def test_an_image_that_was_not_built(lab: Lab, cli: Cli, tmp_path: Path) -> None
     (tmp_path / "built" / "freertos-a64.elf").unlink()
     done = cli("run", "null", "--target", "qemu:freertos-a64")
     assert done.status == 4
-    assert "freertos-a64.elf; run `rtstone lab build`" in done.says
+    assert "freertos-a64.elf; run `rtstone lab build freertos-a64`" in done.says
+
+
+def test_one_command_builds_what_all_targets_of_a_session_lack(
+    lab: Lab, cli: Cli, tmp_path: Path
+) -> None:
+    (tmp_path / "built" / "freertos-a64.elf").unlink()
+    names = ("freertos-a64", "freertos-a64-rr")
+    done = cli("run", "null", *(word for name in names for word in ("--target", f"qemu:{name}")))
+    assert done.status == 4
+    assert done.err.count("run `rtstone lab build freertos-a64 freertos-a64-rr`") == 2
 
 
 @pytest.mark.parametrize(
