@@ -101,9 +101,12 @@ def command(
 
 
 def needed() -> None:
-    """Raise UsageError unless what a server needs is installed."""
+    """Raise UsageError unless what a server needs is installed.
+
+    The driver of PostgreSQL is asked for where that is the database.
+    """
     try:
-        for name in ("psycopg", "sqlalchemy", "starlette", "uvicorn"):
+        for name in ("sqlalchemy", "starlette", "uvicorn"):
             import_module(name)
     except ImportError as error:
         raise UsageError(f"{error.name} is not installed; pip install 'rtstone[server]'") from error

@@ -19,6 +19,7 @@ from sqlalchemy.pool import NullPool
 
 from rtstone.errors import StoreError, UsageError
 from rtstone.files import kind
+from rtstone.printable import line
 from rtstone.server.projects import Places, is_full
 from rtstone.server.schema import projects
 from rtstone.server.upgrade import check, upgrade
@@ -174,10 +175,15 @@ def _engine(url: str | None, store: Path) -> Engine:
     if url is not None:
         if not url.startswith("postgresql://"):
             raise UsageError("unknown database, in --database; write postgresql://user@host/name")
-        # Asked first, a connection outlives a server of PostgreSQL that was started anew.
-        return sql.create_engine(
-            url.replace("postgresql://", "postgresql+psycopg://", 1), pool_pre_ping=True
-        )
+        address = url.replace("postgresql://", "postgresql+psycopg://", 1)
+        try:
+            # Asked first, a connection outlives a server of PostgreSQL that was started anew.
+            return sql.create_engine(address, pool_pre_ping=True)
+        except ImportError as error:
+            raise UsageError(
+                f"PostgreSQL takes psycopg, which cannot be used ({line(str(error))}); "
+                "pip install 'rtstone[server]'"
+            ) from error
     path = store / FILE
     _check_file(path)
     _close_to_others(path)

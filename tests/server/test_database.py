@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection, Engine
 
+from rtstone.cli.serve import needed
 from rtstone.errors import StoreError, UsageError
 from rtstone.server import upgrade
 from rtstone.server.access import new_token, principal
@@ -221,6 +223,18 @@ def test_another_revision_of_alembic_is_refused(
 def test_an_unknown_database_is_refused(places: Places) -> None:
     with pytest.raises(UsageError, match="postgresql://"):
         Database("mysql://localhost/x", places.store)
+
+
+def test_the_driver_of_postgresql_is_needed_for_postgresql_alone(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "psycopg"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "psycopg", None)  # as if it were not installed
+    needed()
+    Database(None, places.store).close()
+    with pytest.raises(UsageError, match=r"takes psycopg.*pip install 'rtstone\[server\]'"):
+        Database("postgresql://localhost/x", places.store)
 
 
 def _truncated(path: Path) -> None:
