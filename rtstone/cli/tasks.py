@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rtstone.cli.output import OutputFile, print_document, write_file
+from rtstone.cli.output import OutputFile, print_document, save, write_file
 from rtstone.cli.parameters import JSON, RUN
 from rtstone.cli.progress import working
 from rtstone.documents.check import FAILED
@@ -50,12 +50,17 @@ def new_command(file: Path) -> None:
     "time of a KWI.  Default: nothing has a cost.",
 )  # fmt: skip
 @JSON
-def check_command(file: Path, run: str | None, json: bool) -> int:
+@click.option("-o", "output", type=OutputFile(), metavar="FILE.html", help="Also write a page.")
+def check_command(file: Path, run: str | None, json: bool, output: Path | None) -> int:
     """Say whether all needs of a task set hold, by analysis, and by what margin.
 
     FILE is a task set, or a file of rt-app, FILE.json.  Exit code: 0 if it is schedulable, 1 if it
     is not, 3 if that is not known.
     """
+    if output is not None:
+        from rtstone.report.parts import frame
+
+        frame.bundle()
     from rtstone.documents.tasks import Costs
     from rtstone.store.index import find
     from rtstone.store.rundir import load
@@ -74,6 +79,10 @@ def check_command(file: Path, run: str | None, json: bool) -> int:
 
         screen = console(sys.stdout)
         screen.print(*check_lines(document, screen.width), sep="\n")
+    if output is not None:
+        from rtstone.report.tasks.page import compose
+
+        save("the page", output, compose(document), quiet=json)
     codes = {"holds": 0, "fails": FAILED, "unknown": Inconclusive.exit_code}
     return codes[document.verdict]
 

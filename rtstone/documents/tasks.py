@@ -264,8 +264,9 @@ class Assumption(msgspec.Struct, frozen=True, kw_only=True):
 class Schedulability(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a task set holds.
 
-    ``factor``: all needs hold while no more than so many times the work is asked for; None: not
-    known.  ``first``: which tasks and chains fail first beyond it.
+    ``factor``: all needs hold while no more than so many times the work is asked for; None: they
+    hold with no work, or with a thousand times as much.  ``first``: which tasks and chains fail
+    first beyond it.
     """
 
     schema: str = SCHEMA

@@ -468,6 +468,11 @@ def _check_chains(tasks: TaskSet, where: str) -> None:
 
 def _check_sections(task: Task, tasks: TaskSet, where: str) -> None:
     """Refuse critical sections that overlap, and resources that are not to be held."""
+    if task.uses and task.server is not None:
+        raise UsageError(
+            f"a task of server '{task.server}' holds a resource, in {where}; give it a priority of "
+            "its own, as others would wait for the server's budget"
+        )
     for use in task.uses:
         resource = next(r for r in tasks.resources if r.name == use.resource)
         if resource.kind == "queue":

@@ -8,9 +8,11 @@ import msgspec
 import pytest
 
 from rtstone.documents.run import Figure, Result, Run, Target
+from rtstone.report.parts import frame
 from rtstone.store.layout import RUN
 from rtstone.wire.records import Bench, Param
 from tests.conftest import Cli
+from tests.report.test_html import Reader
 
 CONTROL = """
 [[task]]
@@ -107,6 +109,21 @@ def test_the_margin_is_where_it_ends(cli: Cli, tmp_path: Path) -> None:
             '"2ms"', f'"{round(2_000_000 * scale)}ns"'
         )
         assert cli("tasks", "check", written(tmp_path, text)).status == status
+
+
+@pytest.mark.skipif(not frame.BUNDLE.exists(), reason="no charts.js; run: make charts")
+def test_the_page(cli: Cli, tmp_path: Path) -> None:
+    page = tmp_path / "x.html"
+    file = written(tmp_path, CONTROL.format(work="900us"))
+    done = cli("tasks", "check", file, "-o", page, "--json")
+    assert (done.status, done.document["verdict"]) == (1, "fails")
+    assert str(page) in done.err
+    read = Reader(page.read_text())
+    assert read.attributes("src") == []
+    text = " ".join(page.read_text().split())
+    for part in ("not schedulable: control misses its deadline", "900 µs of 800 µs (late)",
+                 "longest response as a share of the deadline", "PREEMPT_RT"):  # fmt: skip
+        assert part in text
 
 
 # ---- costs --------------------------------------------------------------------------------------

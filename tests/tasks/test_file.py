@@ -178,6 +178,11 @@ WRONG = {
     ),
     "unknown server": (TASK.replace("priority = 5", 'server = "s"'), "unknown server 's'"),
     "priority beside server": (TASK + 'server = "s"', "'priority' beside server 's'"),
+    "held by a server's": (
+        TASK.replace("priority = 5", 'server = "s"\nuses = [{ resource = "m", for = "1us" }]')
+        + MUTEX + '[[server]]\nname = "s"\nkind = "cbs"\nbudget = "1ms"\nperiod = "1ms"',
+        "a task of server 's' holds a resource",
+    ),
     "no budget": (TASK + '[[server]]\nname = "s"\nkind = "polling"', "no 'budget', in server 's'"),
     "many tasks": (
         "\n".join(TASK.replace('"a"', f'"t{number}"') for number in range(10_000)),

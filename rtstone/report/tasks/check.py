@@ -220,6 +220,6 @@ def _assumed(document: Schedulability) -> Iterator[Block]:
         by: dict[str, list[str]] = {}
         for system, text in assumption.systems.items():
             by.setdefault(text, []).append(_SYSTEMS[system])
-        holds = "; ".join(f"{', '.join(systems)}: {text}" for text, systems in by.items())
-        lines.append(Line(assumption.text, notes=[holds]))
+        notes = [f"{', '.join(systems)}: {text}" for text, systems in by.items()]
+        lines.append(Line(assumption.text, notes=notes))
     yield Findings(lines)

@@ -200,7 +200,7 @@ def _served(item: Item, place: Place, problem: Problem) -> Response:
     clients = [other for other in place.items if other.task.server == server.name]
     if not item.bounded:
         return without_bound(item, "its arrivals have no least distance", method)
-    if len(clients) > 1 or server.kind == "sporadic" or item.task.uses:
+    if len(clients) > 1 or server.kind == "sporadic":
         return without_bound(
             item, f"no method covers what server '{server.name}' has to do", method
         )
