@@ -106,7 +106,10 @@ def read(source: Source) -> Reading:
         series = _series(source, text, thread)
         live = text.live.get(thread)
         smi = text.smi[thread] if thread < len(text.smi) else None
-        period_ns = live.interval_us * 1000 if live else None
+        period_ns = live.interval_us * 1000 if live else source.meaning.period_ns
+        if live and source.meaning.period_ns not in {None, period_ns}:
+            says = f"thread {thread} has a period of {live.interval_us} us, not that of --period"
+            source.refuse(says, do="leave out --period")
         evidence: dict[str, Value] = {} if smi is None else {"smi": smi}
         if live and period_ns is not None:
             evidence = text.preamble.evidence(live.prio, series.n * period_ns, smi)

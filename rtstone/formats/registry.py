@@ -109,7 +109,8 @@ READERS: Mapping[str, Reader] = {
         _mark(rb"^duration: .*\| time is in us"), "rtla_osnoise_top",
     ),
     "cyclictest": Reader(
-        "cyclictest -h and -H, its text", _mark(rb"^# Histogram\s*$"), "cyclictest_text"
+        "cyclictest -h and -H, its text", _mark(rb"^# Histogram\s*$"), "cyclictest_text",
+        takes=frozenset({"period_ns"}),
     ),
     "cyclictest-samples": Reader(
         "cyclictest -v, every sample",

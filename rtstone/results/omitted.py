@@ -32,6 +32,7 @@ from rtstone.results.interval import (
 )
 from rtstone.results.pool import pooled
 from rtstone.summary import EXTREME, PERCENTILES, WHOLE
+from rtstone.units import count
 
 if TYPE_CHECKING:
     import numpy as np
@@ -358,6 +359,21 @@ def _weight(part: Events) -> float:
     if not len(sizes):
         return 1.0
     return part.bursts.value * _added(counts * sizes**2) / _added(counts * sizes)
+
+
+def stalls_worth(results: Sequence[Result]) -> str:
+    """Return how few independent stalls of one length these are worth, to follow a reason.
+
+    ``: 344 are worth about 12 of one length that come alone``; empty if it is most of them, or if
+    even alone they were too few.
+    """
+    parts = [events(result) for result in results if result.missed]
+    seen = sum(part.stalls for part in parts if part is not None)
+    losses = missed(results)
+    if losses is None or seen < FEWEST or 2 * losses.stalls >= seen:
+        return ""
+    alone = count(max(round(losses.stalls), 1))
+    return f": {count(seen)} are worth about {alone} of one length that come alone"
 
 
 def has_room(statistic: str, results: Sequence[Result]) -> bool:

@@ -26,7 +26,16 @@ from rtstone.errors import UsageError, unknown
 from rtstone.results.estimates import TOO_FEW, Estimate, estimate_whole, worth
 from rtstone.results.flags import spoilt, unfit
 from rtstone.results.interval import beyond as beyond_histogram
-from rtstone.results.omitted import Missed, lacking, lacking_most, least, missed, most, whole
+from rtstone.results.omitted import (
+    Missed,
+    lacking,
+    lacking_most,
+    least,
+    missed,
+    most,
+    stalls_worth,
+    whole,
+)
 from rtstone.results.pool import percentiles, pooled
 from rtstone.stats.budget import Budget, Entry, Limit, fits
 from rtstone.stats.cases import Case, Matcher, cases, figure, label
@@ -302,8 +311,8 @@ class _Judge:
         """Return a check of another tool's samples that passed, with what they may have hidden.
 
         Activations that were hidden were less late than the largest sample.  Were all of them as
-        late, as many as there can be, it has to pass still; where their number is unknown, the
-        check says that it is of what was seen.
+        late, as many as there can be, it has to pass still.  Where their number is unknown, any
+        percentile can be as late.
         """
         lacking_ = hiding(case.results)
         largest = pooled(case.results).max
@@ -311,9 +320,17 @@ class _Judge:
         if not lacking_ or within:
             return passed
         mosts = [most for result in lacking_ if (most := missed_most(result)) is not None]
-        if limit.value is None or len(mosts) < len(lacking_):
+        if limit.value is None:
             why = "without the activations that late ones hid, which the tool does not count"
             return structs.replace(passed, reason=why)
+        if len(mosts) < len(lacking_):
+            top = "" if largest is None else f"; none was later than {quantity(largest, case.unit)}"
+            why = (
+                "the tool does not count the activations that late wake-ups hid, and how many that "
+                "can be follows only from its period (`rtstone import --period`) and a histogram "
+                f"up to its maximum{top}"
+            )
+            return _undecided(passed, why)
         results = [_worst(result) if result in lacking_ else result for result in case.results]
         worst = self._estimated(blank, limit, case._replace(results=results), entry)
         if isinstance(worst, Check) and worst.verdict == "passed":
@@ -741,7 +758,8 @@ def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:
     """Judge a mean or a percentile that has no interval.
 
     It fails if every sample is beyond the limit, or if it is whatever the omitted activations were;
-    it passes if it is within the limit whatever they were.
+    it passes if it is within the limit whatever they were.  That of the run is within a limit above
+    its largest sample, as its maximum is: a fact of the run, if n is enough for the percentile.
     """
     name = limit.statistic
     together = pooled([whole(result) for result in results])
@@ -764,6 +782,12 @@ def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:
             if high is not None:
                 why = f"it is {quantity(high, check.unit)} at most{whatever} (97.5% sure)"
                 return _settled(check, limit, "passed", why)
+            complete = len(tops) == sum(result.n > 0 for result in results)
+            if name in PERCENTILES and complete and n >= least_n(name):
+                each = "activation" if check.corrected else "sample"
+                top = quantity(max(tops), check.unit)
+                why = f"no {each} was above {top}: as of max, a fact of this run"
+                return _settled(check, limit, "passed", why)
             enough = lacking_most(name, results)
     check = structs.replace(check, verdict="inconclusive")
     if endless := _endless(check, name, results):
@@ -774,7 +798,7 @@ def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:
         why = f"n is too small for {LABELS.get(name, name)}"
         shortage = max(missing, shortage or 0)
     else:
-        why = "too few independent stalls for an interval"
+        why = f"too few independent stalls for an interval{stalls_worth(results)}"
         if not check.corrected:
             why = f"{TOO_FEW}{worth(results, name)}"
         if shortage is None and check.corrected:

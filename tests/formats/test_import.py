@@ -32,7 +32,7 @@ from rtstone.formats import source as bounds
 from rtstone.formats.cyclictest import options
 from rtstone.formats.reading import Series, missed_activations
 from rtstone.formats.registry import READERS, reader
-from rtstone.formats.source import Source
+from rtstone.formats.source import Meaning, Source
 from rtstone.results.flags import BY_NAME
 from rtstone.results.omitted import events
 from tests.formats.long import DATA, LONG, read, rteval, run_of
@@ -323,6 +323,21 @@ def test_what_late_wake_ups_hid_is_in_the_corrected_distribution() -> None:
     assert result.corrected.sd == pytest.approx(stdev(values), abs=1e-3)
     assert (result.corrected.n, result.corrected.min, result.corrected.max) == (9010, 0, 3_250_000)
     assert events(result) is not None  # so that intervals and gates include them
+
+
+def test_a_period_tells_what_a_text_without_one_does_not() -> None:
+    text = (DATA / "cyclictest-2.10-h.txt").read_bytes()
+    source = Source("f", text, meaning=Meaning(period_ns=1_000_000))
+    for bare, stated in zip(
+        run_of(text).results, READERS["cyclictest"].read(source).results, strict=True
+    ):
+        assert (bare.missed, bare.params) == (None, {}) and "omission" in bare.flags
+        assert stated.params == {"interval": 1_000_000}
+        assert stated.missed is not None or "missed_most" in stated.evidence
+        assert stated.histogram == bare.histogram
+    live = (DATA / "cyclictest-2.4-live.txt").read_bytes()
+    with pytest.raises(UsageError, match="thread 0 has a period of 1000 us, not that of --period"):
+        READERS["cyclictest"].read(Source("f", live, meaning=Meaning(period_ns=2_000_000)))
 
 
 def test_nothing_is_corrected_where_what_was_hidden_is_unknown() -> None:

@@ -288,11 +288,19 @@ def test_a_limit_that_nothing_omitted_could_exceed_passes(gate: Any) -> None:
     # A third as long, its stalls might by chance be fewer than those of longer runs.
     short = stalling(5.0, section_s=15)
     assert short.missed
-    check = only(gate(entry('p999 = "5s"'), run(short)))
-    assert (check.verdict, check.missing) == ("inconclusive", lacking_most("p999", [short]))
-    assert check.missing is not None
-    longer = stalling(5.0, section_s=2 + round((short.n + check.missing) / 1000))
-    assert only(gate(entry('p999 = "5s"'), run(longer))).verdict == "passed"
+    check, top = (only(gate(entry(f'{name} = "5s"'), run(short))) for name in ("p999", "max"))
+    assert (check.verdict, top.verdict) == ("passed", "passed")
+    assert re.fullmatch(
+        r"no activation was above \d\.\d+ ms: as of max, a fact of this run", str(check.reason)
+    )
+    missing = lacking_most("p999", [short])
+    assert missing is not None
+    longer = stalling(5.0, section_s=2 + round((short.n + missing) / 1000))
+    judged = only(gate(entry('p999 = "5s"'), run(longer)))
+    assert judged.verdict == "passed" and "97.5% sure" in str(judged.reason)
+    # Of too few samples for it no percentile is known, however low the limit that they are below.
+    fewer = structs.replace(short, n=9000, corrected=None, missed=0, batches=None)
+    assert only(gate(entry('p9999 = "5s"'), run(fewer))).verdict == "inconclusive"
 
 
 @pytest.mark.parametrize(("n", "verdict"), [(6, "failed"), (5, "inconclusive")])
@@ -320,11 +328,26 @@ def test_a_run_with_few_stalls_fails_a_limit_below_its_samples(gate: Any, statis
         assert re.fullmatch(
             r"it is 1\.\d+ µs at least, whatever was omitted \(97\.5% sure\)", str(beside.reason)
         )
-    longer = only(gate(entry(f'{statistic} = "3s"'), run(few)))
+    high = "3s" if statistic == "mean" else "1999ms"
+    longer = only(gate(entry(f'{statistic} = "{high}"'), run(few)))
     assert longer.verdict == "inconclusive"
     assert longer.reason == "too few independent stalls for an interval"
     assert longer.missing is not None and longer.missing_s == pytest.approx(
         60 * longer.missing / few.n
+    )
+
+
+def test_many_stalls_that_are_worth_few_say_so(gate: Any) -> None:
+    rng = np.random.default_rng(3)
+    starts = np.arange(1.0, 41.0)
+    ends = starts + np.where(starts == 20.0, 0.9, 0.005)
+    late = 1000 + 100 * rng.exponential(size=60_000)
+    uneven, _ = measured(late, np.column_stack([starts, ends]))
+    check = only(gate(entry('p99 = "890ms"'), run(uneven)))
+    assert check.verdict == "inconclusive"
+    assert check.reason == (
+        "too few independent stalls for an interval: "
+        "40 are worth about 1 of one length that come alone"
     )
 
 
@@ -341,7 +364,7 @@ def test_a_median_beyond_the_limit_fails_whatever_lasts(gate: Any) -> None:
 
 def test_what_no_number_of_samples_settles_says_what_does(gate: Any) -> None:
     strange = structs.replace(stalling(20.0, length_s=2.0), missed=1)
-    check = only(gate(entry('p99 = "3s"'), run(strange)))
+    check = only(gate(entry('p99 = "1999ms"'), run(strange)))
     assert (check.verdict, check.missing) == ("inconclusive", None)
     assert "no number of them gives an interval; limit missed, or" in str(check.reason)
     equal = only(gate(entry('p50 = "5us"'), run(result(FLAT))))
@@ -928,8 +951,9 @@ def hidden(most: int | None, largest: float, *, beyond: int = 10) -> Result:
     [
         (1000, 100e6, "inconclusive", "may have hidden up to 1 000 activations"),
         (20, 2e6, "passed", None),  # p99 has room for 100
-        (None, 100e6, "passed", "without the activations that late ones hid"),
+        (None, 100e6, "inconclusive", "does not count the activations that late wake-ups hid"),
         (1000, 900e3, "passed", None),  # none was later than the limit
+        (None, 900e3, "passed", None),
     ],
 )
 def test_what_another_tool_may_have_hidden_decides(
