@@ -31,14 +31,14 @@ MISSING = ("failed", "incomplete", "unsupported")  # statuses, gravest first
 class Excess(NamedTuple):
     """The index of a result, by how much it stands out, and how many times the usual that is.
 
-    ``others``: the median over the other results, None where these are too few to say what is
+    ``usual``: the median over the other results, None where these are too few to say what is
     usual, or where it is not looked at.
     """
 
     place: int
     value: float
     times: float
-    others: float | None = None
+    usual: float | None = None
 
 
 class Standouts(NamedTuple):
@@ -140,9 +140,9 @@ def _delays(run: Run) -> list[Excess]:
         for place, value in mine:
             most, middle = run.results[place].max or 0.0, run.results[place].p50 or 0.0
             if usual and value >= FAR * usual and most >= LEAST_RATIO * middle:
-                others = [v for other, v in mine if other != place]
-                known = median(others) if len(mine) >= PEERS else None
-                far.append(Excess(place, value, value / usual, known))
+                rest = [v for other, v in mine if other != place]
+                elsewhere = median(rest) if len(mine) >= PEERS else None
+                far.append(Excess(place, value, value / usual, elsewhere))
     return _foremost(far)
 
 

@@ -73,6 +73,16 @@ def page(text: str) -> Reader:
     return Reader(text)
 
 
+def test_of_the_headline_only_the_first_sentence_is_bold() -> None:
+    late = {"missed": 0, "max": 3.2e6, "p50": 900.0}
+    short = Result(case=0, bench="dk.periodic", params={"period": 10**6}, load="none", status="ok",
+                   n=5000, flags=["no_rt"], **late)  # fmt: skip
+    trial = msgspec.structs.replace(run(), results=[short], slopes=[])
+    (says,) = re.findall(r'<p class="says">(.*?)</p>', compose([trial]), re.DOTALL)
+    first, _, further = says.partition(' <span class="further">')
+    assert first.endswith("privileges.") and further.startswith("This grants them: ")
+
+
 def test_loads_nothing(page: Reader) -> None:
     assert page.attributes("src") == []
     assert all(link.startswith(("#", "data:")) for link in page.attributes("href"))

@@ -12,12 +12,12 @@ from rtstone.documents.case_name import CaseName
 from rtstone.documents.comparison import Comparison, Effect, Row
 from rtstone.documents.run import Run
 from rtstone.report.comparison.answers import advice, cause, repeating
-from rtstone.report.comparison.page import comparison_lines
+from rtstone.report.comparison.page import compared, comparison_lines
 from rtstone.report.comparison.words import Judged, judged, row_names
 from rtstone.report.parts.console import copied
 from rtstone.results.estimates import TOO_FEW
 from rtstone.stats.comparison.compare import compare
-from rtstone.units import rounded
+from rtstone.units import count, rounded
 from tests.stats.lab import lab, result
 from tests.stats.lossy import lossy, quiet
 from tests.stats.runs import session
@@ -341,6 +341,25 @@ def test_of_runs_too_short_without_a_floor_it_asks_for_longer_ones_at_once() -> 
     text, command = advice(compare([lossy(0), lossy(1)]))
     assert text.startswith("Runs of 10.0 s are too short to decide it; about ")
     assert "--floor" not in command and "--time" in command
+
+
+def test_of_one_case_that_is_open_it_says_so_once() -> None:
+    comparison = compare([lossy(0), lossy(1)])
+    (answer,) = compared(comparison).answers
+    assert "not certainly different" in answer.text
+    lines = shown(comparison, 80).splitlines()
+    verdicts = lines.index(next(line for line in lines if line.startswith("Verdicts")))
+    assert not any(line.startswith("equal: ") for line in lines[:verdicts])
+
+
+def test_n_is_that_of_what_the_percentiles_are_of() -> None:
+    comparison = compare([quiet(0), lossy(0)])
+    cell = comparison.rows[0].cells[1]
+    assert cell and cell.corrected
+    n = f"{count(cell.n)} of 10 000"
+    wide = shown(comparison, 160)
+    assert f"10 000/{n}" in wide
+    assert f"n {n}" in shown(comparison, 60).replace("\n", " ")
 
 
 def _compared_again(

@@ -7,9 +7,18 @@ import msgspec
 import pytest
 
 from rtstone.documents.comparison import SCHEMA, Cell, Comparison, Difference, Row
-from rtstone.documents.run import Figure, Requirement, Result, Run, StopCriterion, Value
+from rtstone.documents.run import (
+    Figure,
+    Requirement,
+    Result,
+    Run,
+    StopCriterion,
+    Target,
+    Value,
+)
 from rtstone.errors import UsageError
 from rtstone.stats.comparison.compare import compare
+from rtstone.stats.comparison.systems import systems
 from rtstone.wire.records import Bench, Param
 from tests.stats.lab import agent, lab, loaded, result, study
 
@@ -535,6 +544,19 @@ def test_the_parameter_in_which_no_case_is_the_same_is_named() -> None:
     assert ": of sem.wait.busy waiters is 1 on a, 2 and 3 on b; measure" in refused(
         waiting("a", 1), waiting("b", 2, 3)
     )
+
+
+def test_a_column_is_called_by_its_names_or_by_what_tells_it_from_a_named_one() -> None:
+    def named(run_id: str, name: str | None) -> Run:
+        run = lab_run("a", run_id=run_id)
+        return msgspec.structs.replace(run, name=name, target=Target(name="local"))
+
+    def labels(*groups: list[Run]) -> list[str]:
+        return [column.label for column in systems(groups)]
+
+    before, idle = named("20261121-a-1a", "before"), named("20261121-a-2b", "idle")
+    assert labels([named("20261121-a-3c", None)], [before, idle]) == ["local (3c)", "before + idle"]
+    assert labels([before], [idle]) == ["before", "idle"]
 
 
 def test_of_one_run_of_several_cases_it_says_what_shows_them() -> None:

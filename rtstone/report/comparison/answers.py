@@ -142,7 +142,9 @@ def _longer(comparison: Comparison) -> tuple[str, str]:
     needed, spans = 0.0, list[float]()
     for entry in case.effects:
         effect = entry.effect
-        if effect.verdict != "inconclusive" or effect.ratio is not None or not effect.missing:
+        if effect.verdict != "inconclusive" or effect.part == "missed" or effect.ratio is not None:
+            continue
+        if not effect.missing:
             continue
         for place in set(entry.rows):
             cells = comparison.rows[place].cells

@@ -135,7 +135,8 @@ def _axes(comparison: Comparison, names: Sequence[CaseName]) -> Iterator[Section
 def _overlays(comparison: Comparison, behind: _Behind, names: Sequence[CaseName]) -> list[Chart]:
     """Return the cases that two systems have samples of, that which differs most before all.
 
-    Where wake-ups decide it is one of these; where nothing differs, it is the case that decides.
+    Where wake-ups decide it is one of these, of several systems one that the best of them ran;
+    where nothing differs, it is the case that decides.
     """
     drawn = [
         [(column, own) for column, results in enumerate(columns)
@@ -152,13 +153,16 @@ def _overlays(comparison: Comparison, behind: _Behind, names: Sequence[CaseName]
     deciding = {
         row: case.kind for case in comparison.main for entry in case.effects for row in entry.rows
     }
+    best = next((case.final for case in comparison.main if case.final), None)
     woken = {comparison.rows[row].bench for row, kind in deciding.items() if kind == WOKEN}
 
     def rank(place: int) -> tuple[float, ...]:
         row = comparison.rows[place]
         weights = (e.weight for e in row.effects if e.verdict in ("better", "worse"))
         differs = max(weights, default=0.0)
-        return row.bench in woken, differs, place in deciding, len(drawn[place]), -place
+        columns = [comparison.columns[column].label for column, _ in drawn[place]]
+        ran = best is None or best in columns
+        return row.bench in woken, ran, differs, place in deciding, len(columns), -place
 
     if not drawable:
         return []
@@ -198,7 +202,7 @@ def _by_load(comparison: Comparison, names: Sequence[CaseName]) -> Iterator[Tabl
                     cells.append(cell.status if cell else words.NOT_RUN)
                     continue
                 below = [number_of(cell, "p50", row.unit)]
-                below += [f"n {count(cell.n)}"] if len(counts) > 1 else []
+                below += [f"n {words.samples_text(cell)}"] if len(counts) > 1 else []
                 below += [f"missed {number_of(cell, 'missed', row.unit)}"] if cell.missed else []
                 below += [] if cell.status == "ok" else [cell.status]
                 cells.append(Cell(number_of(cell, "max", row.unit), ", ".join(below)))

@@ -100,7 +100,8 @@ def _texts(cell: Cell | None, unit: str, numbers: Sequence[str], *, timed: bool)
     """Return the cells of a system's row; where there are no numbers, why not is the only one."""
     if cell is None or not (cell.n or cell.missed):
         return [cell.status if cell else words.NOT_RUN]
-    texts = [latex_cells.whole(cell.n)]
+    n = latex_cells.whole(cell.n)
+    texts = [f"{n} of {latex_cells.whole(cell.n + (cell.missed or 0))}" if cell.corrected else n]
     if timed:
         texts.append("-" if cell.section_s is None else seconds(cell.section_s))
     for name in numbers:

@@ -29,7 +29,7 @@ from rtstone.report.parts.model import (
     System,
 )
 from rtstone.report.parts.model_terminal import block_lines
-from rtstone.units import NS_PER_S, count, quantity, seconds, trimmed
+from rtstone.units import NS_PER_S, quantity, seconds, trimmed
 
 COUNTED = "Counted in instructions of an emulated machine, not in time"
 MEANING = "the numbers compare with each other, never with a clock"
@@ -109,6 +109,9 @@ def _answers(comparison: Comparison, effects: Sequence[Judged]) -> Iterator[Answ
         answer = main.answer(case)
         numbers = main.numbers() if case is comparison.main[-1] else []
         yield answer._replace(notes=[*answer.notes, *numbers])
+    open_ = all(entry.effect.verdict == "inconclusive" for entry in effects)
+    if open_ and comparison.main and len(comparison.rows) == 1:  # it has been said
+        return
     yield from map(Answer, axes.sentences(comparison, names))
     decided = {(case.column, case.against) for case in comparison.main}
     for balance in balances(comparison, effects):
@@ -207,8 +210,6 @@ def comparison_lines(
         head += [] if alarm.notes else [Text(alarm.text, "bold red")]
     if everything:
         head += [Text(note, "dim") for note in page.notes]
-        equal = ", ".join(f"{name} {value}" for name, value in page.facts)
-        head += [Text(f"equal: {equal}", "dim")] if equal else []
     elif page.answers:
         concluded = {e.verdict for row in comparison.rows for e in row.effects} - {"inconclusive"}
         head.append(Text(folded_text(comparison), "dim"))
@@ -231,7 +232,9 @@ def comparison_lines(
             numbered = block.kind == "footnotes"
             style = "red" if numbered and not note.startswith("unsupported") else "dim"
             foot.append(Text(f"[{number}] {note}" if numbered else note, style))
-    for line in (*foot, Text(table.text, "dim")):
+    equal = ", ".join(f"{name} {value}" for name, value in page.facts)
+    foot += [Text(table.text, "dim"), *([Text(f"equal: {equal}", "dim")] if equal else [])]
+    for line in foot:
         yield from sentences(line, width)
 
 
@@ -324,7 +327,10 @@ def _table_lines(table: Systems, width: int) -> Iterator[Text]:
             pieces = [f"{column.label}:"]
             if cell and entry.values:
                 pairs = zip(table.numbers, entry.marked, strict=True)
-                pieces += [f"n {count(cell.n)}", *(f"{name} {text}" for name, text in pairs)]
+                pieces += [
+                    f"n {words.samples_text(cell)}",
+                    *(f"{name} {text}" for name, text in pairs),
+                ]
                 pieces += [] if cell.section_s is None else [f"time {seconds(cell.section_s)}"]
             else:
                 pieces += entry.marked

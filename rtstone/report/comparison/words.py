@@ -127,6 +127,15 @@ def number_of(cell: Cell, name: str, unit: str) -> str:
     return "-" if value is None else f"{count(value)}{share}"
 
 
+def samples_text(cell: Cell) -> str:
+    """Return how many samples there are: of how many that were due if percentiles include these.
+
+    ``884 of 1 000``
+    """
+    due = f" of {count(cell.n + (cell.missed or 0))}" if cell.corrected else ""
+    return f"{count(cell.n)}{due}"
+
+
 def share_text(percent: float) -> str:
     """Return a share of activations: ``30%``, ``0.012%``."""
     return f"{percent:.3g}%" if percent < 10 else f"{percent:.0f}%"
@@ -186,7 +195,7 @@ def table(comparison: Comparison, names: Sequence[CaseName]) -> tuple[list[Line]
     for row, name in zip(comparison.rows, names, strict=True):
         measured = [cell for cell in row.cells if cell and (cell.n or cell.missed)]
         times = [None if c.section_s is None else seconds(c.section_s) for c in measured]
-        n = _shared(count(cell.n) for cell in measured) if measured else ""
+        n = _shared(map(samples_text, measured)) if measured else ""
         time = _shared(times) if any(times) else ""
         pairs = zip(comparison.columns, row.cells, strict=True)
         lines.append(Line(name, n, time, [entry(row, c.label, cell) for c, cell in pairs]))

@@ -527,11 +527,15 @@ def _under(load: str) -> str:
     return "without load" if load == NONE else f"under load {load}"
 
 
-def _which(subject: Subject, others: Sequence[Subject]) -> str:
-    """Return under which load a result was measured, after its name if others there differ."""
+def _which(subject: Subject, peers: Sequence[Subject]) -> str:
+    """Return under which load a result was measured, after its name if its peers differ."""
     under = _under(subject.result.load)
-    names = {s.name.without_load for s in others if s.result.load == subject.result.load}
-    return f"{subject.name.without_load}, {under}" if len(names) > 1 else under
+    beside = [s.name for s in peers if s.result.load == subject.result.load]
+    if len({name.without_load for name in beside}) < 2:
+        return under
+    one_bench = len({name.bench for name in beside}) == 1
+    own = subject.name.within_bench if one_bench else subject.name.without_load
+    return f"{own or subject.name.without_load}, {under}"
 
 
 def _period_ns(subject: Subject) -> float | None:

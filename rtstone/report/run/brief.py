@@ -22,7 +22,7 @@ from rtstone.report.run.findings import Subject, subjects_of
 from rtstone.results.invalid import first_reason, invalid
 from rtstone.results.load_rates import rate_remedy
 from rtstone.stats.evaluate import RunEvaluation
-from rtstone.summary import COLUMNS
+from rtstone.summary import COLUMNS, least_n
 from rtstone.units import count, counted, trimmed
 
 GRADES = {"bad": "bold red", "note": "bold", "good": "bold green", "info": "bold"}
@@ -117,7 +117,10 @@ def _pieces(subject: Subject) -> list[str]:
     pieces = [f"{subject.name.with_load}:", f"n {count(r.n)}{f' in {over}' if over else ''}"]
     named = [(name, member) for member, name in COLUMNS.items() if name != "min"]
     bucket = bucket_ns([r])
-    pieces += [f"{name} {figure(getattr(r, member), r.unit, bucket)}" for name, member in named]
+    for name, member in named:
+        value, least = getattr(r, member), least_n(member)
+        few = f" (needs n {count(least)})" if value is None and r.batch == 1 and r.n < least else ""
+        pieces.append(f"{name} {figure(value, r.unit, bucket)}{few}")
     pieces += [] if r.missed is None else [f"missed {count(r.missed)}"]
     if r.required and r.required.limit:
         latency = trimmed(r.required.limit, r.unit)

@@ -106,8 +106,8 @@ def longest_delays(seen: Evidence) -> Iterable[Finding]:
         if r.bench == "det.bintime":
             head = f"The CPU was taken away for {quantity(r.max, r.unit)} ({name})"
         text = f"median {quantity(r.p50, r.unit)}"
-        if excess.others is not None:
-            above = quantity(excess.others, r.unit)
+        if excess.usual is not None:
+            above = quantity(excess.usual, r.unit)
             text += f" (in the other results the maximum is usually {above} above the median)"
         brief = f"{quantity(r.max, r.unit)} at worst in {name}"
         yield _delay(

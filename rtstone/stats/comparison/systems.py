@@ -19,6 +19,7 @@ from rtstone.documents.run import NO_REASON, Run
 from rtstone.results.steal import share_with_steal
 
 SEED, SYSTEM = "seed", "system"  # keys in a target's detail
+_NAMED = 3  # names in a label
 _SEPARATOR = re.compile(r"([-_: ])")  # of the words of a name
 
 
@@ -139,6 +140,13 @@ def _labels(groups: Sequence[Sequence[Run]]) -> list[str]:
     tails = [run.run_id.rpartition("-")[2] for run in firsts]
     numbers = [str(number) for number in range(1, len(firsts) + 1)]
     labels = [_called(group) for group in groups]
+    homes = [called(run) for run in firsts]
+    named = {home for label, home in zip(labels, homes, strict=True) if label != home}
+    # Beside a run of the same system that has a name the system's says nothing.
+    labels = [
+        f"{label} ({tail})" if label == home and home in named else label
+        for label, home, tail in zip(labels, homes, tails, strict=True)
+    ]
     for words in (hosts, boards, kernels, sides, tails, numbers):
         distinct: dict[str, set[object]] = defaultdict(set)
         for label, word in zip(labels, words, strict=True):
@@ -153,7 +161,7 @@ def _labels(groups: Sequence[Sequence[Run]]) -> list[str]:
 def _called(group: Sequence[Run]) -> str:
     """Return what a person calls the runs, if each has a name, else the usual name of the system.
 
-    Of tuned-1 and tuned-2 that is tuned; names without a common beginning are counted.  An import
+    Of tuned-1 and tuned-2 that is tuned; names without a common beginning are added up.  An import
     without a name has that of its file.
     """
     names = [name for run in group if (name := run.name or file(run))]
@@ -161,7 +169,10 @@ def _called(group: Sequence[Run]) -> str:
         return called(group[0])
     words = zip(*(_SEPARATOR.split(name) for name in names), strict=False)
     begin = "".join(word for word, *_ in takewhile(lambda same: len(set(same)) == 1, words))
-    return begin.rstrip("-_: ") or f"{names[0]} and {len(names) - 1} more"
+    if label := begin.rstrip("-_: "):
+        return label
+    rest = f" + {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return " + ".join(names[:_NAMED]) + rest
 
 
 def called(run: Run) -> str:
