@@ -11,8 +11,9 @@ from rtstone.cli.parameters import BENCH, RUN
 from rtstone.cli.progress import working
 from rtstone.cli.stored_sections import stored_sections
 from rtstone.errors import Inconclusive
-from rtstone.store.index import find
+from rtstone.printable import shown
 from rtstone.store.rundir import load
+from rtstone.store.selection import chosen, sole
 
 
 @click.command("guarantee")
@@ -37,8 +38,10 @@ def command(runs: tuple[str, ...], bench: str | None, json: bool, output: Path |
     from rtstone.stats.worstcase.guarantee import guarantee
 
     with working("estimating"):
-        paths = [find(run) for run in runs]
+        paths = chosen(runs)
         documents = [load(path) for path in paths]
+        if len(runs) == 1 and len({document.target.name for document in documents}) > 1:
+            sole(paths, f"'{shown(runs[0])}' is {len(paths)} runs, a guarantee is of one system")
         sections = [
             each for pair in zip(paths, documents, strict=True) for each in stored_sections(*pair)
         ]

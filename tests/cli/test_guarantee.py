@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from rtstone.store.index import entries
 from tests.cli.test_compare import store_run
 from tests.conftest import Cli
 from tests.stats.recorded import latencies, run
@@ -95,3 +96,17 @@ def test_a_model_has_the_worst_case_that_it_was_given_and_guarantees_nothing(cli
     done = cli("guarantee", "last", "--bench", "int.latency.phase")
     assert done.status == 3
     assert "A model was measured." in done.out
+
+
+def test_a_session_of_several_systems_is_refused_by_whatever_name(cli: Cli) -> None:
+    """`last` took the third of three without a word, and the session's id was not understood."""
+    targets = ("--target", "sim:ideal", "--target", "sim:linux-2.2.15")
+    assert cli("run", "dk.periodic", *targets, "-p", "samples=100").status == 0
+    names = sorted(entry.run_id for entry in entries())
+    for name in ("last", names[0].rpartition("-")[0]):
+        done = cli("guarantee", name)
+        assert done.status == 2
+        assert f"'{name}' is 2 runs, a guarantee is of one system; name one of {names[0]}, " in (
+            done.says
+        )
+    assert cli("guarantee", names[0]).status == 3  # a model guarantees nothing

@@ -7,6 +7,7 @@ from msgspec import structs
 
 from rtstone.documents.run import Run, Target
 from rtstone.errors import UsageError
+from rtstone.report.worstcase.guarantee import guarantee_markdown
 from rtstone.stats.worstcase.extremes import worst_case
 from rtstone.stats.worstcase.guarantee import guarantee, worst_cases
 from tests.stats.lab import lab, result
@@ -46,6 +47,33 @@ def test_a_timerfd_on_preempt_rt_has_no_guarantee(
     measured = structs.replace(measured, conditions=measured.conditions | conditions)
     unproven = guarantee([measured]).unproven
     assert any("timerfd" in sentence for sentence in unproven) is says
+
+
+def test_of_an_rtos_nothing_is_said_that_only_linux_has() -> None:
+    linux = run("a", latencies())
+    text = guarantee_markdown(guarantee([linux]), [])
+    for words in ("SCHED_FIFO", "memory is locked", "## Drivers in use", "bound to CPU"):
+        assert words in text
+    assert linux.agent
+    rtos = structs.replace(
+        linux,
+        agent=structs.replace(linux.agent, port="freertos", os="FreeRTOS V11.2.0"),
+        conditions={"freertos.tick_hz": 1000},
+    )
+    text = guarantee_markdown(guarantee([rtos]), [])
+    for words in ("SCHED_", "memory is locked", "Drivers in use", "bound to CPU"):
+        assert words not in text
+    assert "it runs as a task of priority 98, and nothing" in text
+    assert "freertos.tick_hz: 1" in text
+
+
+def test_the_time_of_an_emulated_run_is_virtual() -> None:
+    counted = structs.replace(latencies(section_s=90.0), unit="instructions")
+    measured = structs.replace(
+        run("a", counted), target=Target(name="qemu:x", detail={"board": "virt-a53"})
+    )
+    text = guarantee_markdown(guarantee([measured]), [])
+    assert "| 90.0 s of virtual time |" in text and "not recorded" not in text
 
 
 def test_one_load_without_a_bound_and_nothing_is_guaranteed() -> None:

@@ -10,7 +10,7 @@ from rtstone.report.parts.bound import METHODS, composed_bound, observed, seldom
 from rtstone.report.parts.markdown import escaping, items, table
 from rtstone.report.parts.words import words
 from rtstone.report.worstcase.text import names_with_load
-from rtstone.stats.worstcase.guarantee import REQUEST
+from rtstone.stats.worstcase.guarantee import REQUEST, is_rtos
 from rtstone.units import count, quantity, seconds
 from rtstone.wire.records import Bench
 
@@ -36,16 +36,18 @@ def guarantee_markdown(statement: Guarantee, benches: Sequence[Bench]) -> str:
     for load in statement.loads:
         settings = (f"{name}={words(value)}" for name, value in load.settings.items())
         loads.append([
-            load.load, ", ".join(load.parts) or "-", ", ".join(settings) or "-", _hours([load]),
+            load.load, ", ".join(load.parts) or "-", ", ".join(settings) or "-",
+            _hours([load], statement),
             count(load.n),
         ])  # fmt: skip
     heads = ["load", "parts", "settings", "tested for", "samples"]
     lines = [*_head(statement), ""]
     lines += _section("System", _facts(system))
     lines += _section("Hardware", _facts(statement.hardware))
-    lines += _section("Drivers in use", _facts(
-        {"drivers": _list(statement.drivers), "modules": _list(statement.modules)}
-    ))  # fmt: skip
+    if not is_rtos(agent):
+        lines += _section("Drivers in use", _facts(
+            {"drivers": _list(statement.drivers), "modules": _list(statement.modules)}
+        ))  # fmt: skip
     lines += _section("Conditions on the application", items(statement.application))
     lines += _section("Loads, and hours tested", table(heads, loads, _escaped))
     lines += _section("Bounds", _bounds(statement, benches))
@@ -75,7 +77,7 @@ def _head(statement: Guarantee) -> Iterator[str]:
         f"most {seldom(statement.exceedance_per_hour)} ({words(statement.exceedance_per_hour)} per "
         "hour), under each of the loads named below. "
         f"Confidence {statement.confidence:.0%}; from {count(samples)} samples "
-        f"in {_hours(statement.loads)}."
+        f"in {_hours(statement.loads, statement)}."
     )
 
 
@@ -91,12 +93,13 @@ def _list(names: str | None) -> str:
     return NOT_RECORDED if names is None else names or "none"
 
 
-def _hours(loads: Iterable[Tested]) -> str:
+def _hours(loads: Iterable[Tested], statement: Guarantee) -> str:
     hours = [load.hours for load in loads]
     recorded = [each for each in hours if each is not None]
     if len(recorded) < len(hours):
         return f"a time that is {NOT_RECORDED}"
-    return f"{sum(recorded):.4g} h" if sum(recorded) >= 0.1 else seconds(sum(recorded) * 3600)
+    text = f"{sum(recorded):.4g} h" if sum(recorded) >= 0.1 else seconds(sum(recorded) * 3600)
+    return f"{text} of virtual time" if statement.nature == "emulated" else text
 
 
 def _bounds(statement: Guarantee, benches: Sequence[Bench]) -> Iterator[str]:

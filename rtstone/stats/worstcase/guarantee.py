@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rtstone.documents.case_key import GUARANTEED, CaseKey, case_key, without
 from rtstone.documents.other_names import is_called
-from rtstone.documents.run import Result, Run, Value, as_text
+from rtstone.documents.run import Agent, Result, Run, Value, as_text
 from rtstone.documents.sections import SectionsOfRun, defects
 from rtstone.documents.worstcase import (
     Composed,
@@ -23,11 +23,11 @@ from rtstone.documents.worstcase import (
 )
 from rtstone.errors import UsageError, unknown
 from rtstone.results.flags import BY_NAME
-from rtstone.results.pool import section_s
 from rtstone.stats.comparison.conditions import circumstances, differing, nature
 from rtstone.stats.comparison.systems import System
 from rtstone.stats.worstcase.extremes import PER_HOUR, worst_case
 from rtstone.stats.worstcase.outcome import CONFIDENCE
+from rtstone.units import NS_PER_S
 
 # The benches of the statement: from a device's request, here a timer's, to the application.
 REQUEST = ("dk.periodic", "int.latency.user")
@@ -35,7 +35,8 @@ REQUEST = ("dk.periodic", "int.latency.user")
 _KERNEL = (
     "kernel.release", "kernel.version", "kernel.realtime", "kernel.preempt_dynamic",
     "kernel.cmdline", "tune", "sched.rt_runtime_us", "sched.fair_server", "sched.ext_server",
-    "sched_ext.ops",
+    "sched_ext.ops", "freertos.version", "freertos.tick_hz", "freertos.preemption",
+    "freertos.time_slicing", "freertos.tickless",
 )  # fmt: skip
 _HARDWARE = (
     "machine.vendor", "machine.product", "machine.bios", "machine.virtual", "cpu.model",
@@ -142,7 +143,7 @@ def guarantee(
         hardware=_facts(first, _HARDWARE),
         drivers=as_text(first.conditions.get("drivers")),
         modules=as_text(first.conditions.get("modules")),
-        application=_application(groups),
+        application=_application(groups, is_rtos=is_rtos(first.agent)),
         loads=_tested(runs, groups),
         cases=cases,
         excluded=EXCLUDED,
@@ -250,25 +251,35 @@ def _facts(run: Run, names: Iterable[str]) -> dict[str, Value]:
     return {name: v for name in names if (v := run.conditions.get(name)) not in (None, "")}
 
 
-def _application(groups: Iterable[Sequence[Result]]) -> list[str]:
+def is_rtos(agent: Agent | None) -> bool:
+    """Return whether the system has no memory to lock, no drivers to load, and no policies."""
+    return agent is not None and agent.port == "freertos"
+
+
+def _application(groups: Iterable[Sequence[Result]], *, is_rtos: bool) -> list[str]:
     """Return what is required of the application, as it held for the measuring task."""
     results = [result for group in groups for result in group]
     policies, cpus = list[str](), list[str]()
     for evidence in (result.evidence for result in results):
         policy, prio, bound = (evidence.get(name) for name in ("sched", "prio", "cpus"))
-        if isinstance(policy, str):
+        if is_rtos and isinstance(prio, int):
+            policies.append(f"as a task of priority {prio}")
+        elif isinstance(policy, str):
             at = f" at priority {prio}" if policy in {"fifo", "rr"} else ""
-            policies.append(f"SCHED_{policy.upper()}{at}")
+            policies.append(f"under SCHED_{policy.upper()}{at}")
         else:
-            policies.append("the highest priority")
+            policies.append("under the highest priority")
         if isinstance(bound, list) and bound:
             cpus.append(", ".join(map(str, bound)))
-    under = " or ".join(dict.fromkeys(policies))
-    requirements = [f"it runs under {under}, and nothing on its CPU is more urgent"]
-    if cpus:
+    way = " or ".join(dict.fromkeys(policies))
+    requirements = [f"it runs {way}, and nothing on its CPU is more urgent"]
+    if cpus and not is_rtos:
         requirements.append(f"it is bound to CPU {' or '.join(dict.fromkeys(cpus))}")
+    if not is_rtos:
+        requirements.append(
+            "its memory is locked and was touched before, so that it takes no page fault"
+        )
     requirements += [
-        "its memory is locked and was touched before, so that it takes no page fault",
         "in its time-critical section it calls nothing that allocates, prints or waits",
         "its own driver, if it has one, is well behaved: it masks no interrupts for long",
     ]
@@ -284,7 +295,7 @@ def _tested(runs: Sequence[Run], groups: Iterable[Sequence[Result]]) -> list[Tes
     started = {loaded.load: loaded for run in runs for loaded in run.loads}
     tested = []
     for name, results in under.items():
-        measured, load = section_s(results), started.get(name)
+        measured, load = _tested_s(results), started.get(name)
         tested.append(
             Tested(
                 load=name,
@@ -295,3 +306,13 @@ def _tested(runs: Sequence[Run], groups: Iterable[Sequence[Result]]) -> list[Tes
             )
         )
     return tested
+
+
+def _tested_s(results: Sequence[Result]) -> float | None:
+    """Return how long the results took in s, None if unknown for one.
+
+    What counts instructions has a time, too: the virtual one of its board, which they make pass.
+    """
+    spans = [result.evidence.get("section_ns") for result in results]
+    recorded = [span for span in spans if isinstance(span, int | float) and span > 0]
+    return sum(recorded) / NS_PER_S if len(recorded) == len(spans) else None
