@@ -45,7 +45,10 @@ def test_a_new_file_is_checked(cli: Cli, tmp_path: Path, monkeypatch: pytest.Mon
     assert again.status == 2 and "file exists, tasks.toml" in again.says
     done = cli("tasks", "check", "tasks.toml")
     assert done.status == 0
-    assert done.out.splitlines()[0] == "schedulable, by a margin of 133% (control is first to miss)"
+    assert (
+        done.out.splitlines()[0]
+        == "schedulable on a system without costs, by a margin of 133% (control is first to miss)"
+    )
     for part in (
         "sensor to valve",
         "stock Linux",
@@ -59,7 +62,10 @@ def test_the_answer_comes_first(cli: Cli, tmp_path: Path) -> None:
     """What holds, by what margin, and what does not, with what it holds."""
     done = cli("tasks", "check", written(tmp_path, CONTROL.format(work="500us")))
     assert done.status == 0
-    assert done.out.splitlines()[0] == "schedulable, by a margin of 42.9% (log is first to miss)"
+    assert (
+        done.out.splitlines()[0]
+        == "schedulable on a system without costs, by a margin of 42.9% (log is first to miss)"
+    )
     done = cli("tasks", "check", written(tmp_path, CONTROL.format(work="900us")))
     assert done.status == 1
     assert done.out.splitlines()[0] == (

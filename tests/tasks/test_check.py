@@ -197,7 +197,7 @@ def test_a_chain_has_a_deadline() -> None:
 
 def test_what_takes_nothing_has_no_margin_to_name() -> None:
     document = check(task_set(task("a", 1, 10**9, policy="other")), FREE)
-    assert answer(document).startswith("schedulable, whatever the work")
+    assert answer(document).startswith("schedulable on a system without costs, whatever the work")
 
 
 def test_what_it_assumes_is_of_this_set() -> None:

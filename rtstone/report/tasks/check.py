@@ -46,7 +46,8 @@ def check_lines(document: Schedulability, width: int) -> Iterator[RenderableType
 def answer(document: Schedulability) -> str:
     """Return whether the set holds, by what margin, and what fails first."""
     if document.verdict == "holds":
-        return f"{WORDS['holds']}, {_margin(document)}"
+        free = "" if document.costs.from_run else " on a system without costs"
+        return f"{WORDS['holds']}{free}, {_margin(document)}"
     reasons = [*_task_reasons(document), *_chain_reasons(document), *_cpu_reasons(document)]
     own = [text for verdict, text in reasons if verdict == document.verdict]
     rest = f"; and {len(own) - 1} more" if len(own) > 1 else ""
