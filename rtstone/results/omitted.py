@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 FEWEST = 24  # stalls, or bursts of them, that an interval may rest on: of fewer it holds too seldom
+_TELLING = 9  # independent stalls, whose number is known to a factor of about two
 _ENDLESS = 10**6  # times as long as it was: no such run is measured
 _WINDOWS = 8  # of the trace, without which stalls are taken for independent of one another
 _ALIKE = 0.05  # of the omitted activations may be otherwise than stalls of these lengths make them
@@ -246,6 +247,15 @@ def _narrow(statistic: str, parts: Sequence[Events]) -> float:
     """Return how many times as long a run has to be for FEWEST stalls beyond a percentile."""
     beyond = sum(part.n for part in parts) * (1 - PERCENTILES[statistic] / WHOLE)
     return FEWEST * max(map(_weight, parts)) / beyond
+
+
+def predictable(results: Sequence[Result]) -> bool:
+    """Return whether stalls are enough to predict how many a longer run would have.
+
+    Of nine independent ones the number is known to a factor of about two.
+    """
+    losses = missed(results)
+    return losses is not None and losses.stalls >= _TELLING
 
 
 def lacking(statistic: str, results: Sequence[Result]) -> int | None:

@@ -26,6 +26,7 @@ from rtstone.errors import UsageError, unknown
 from rtstone.results.estimates import TOO_FEW, Estimate, estimate_whole, worth
 from rtstone.results.flags import spoilt, unfit
 from rtstone.results.interval import beyond as beyond_histogram
+from rtstone.results.interval import lasting
 from rtstone.results.omitted import (
     Missed,
     lacking,
@@ -33,6 +34,7 @@ from rtstone.results.omitted import (
     least,
     missed,
     most,
+    predictable,
     stalls_worth,
     whole,
 )
@@ -60,6 +62,8 @@ from rtstone.units import count, quantity, trimmed
 
 # Figures whose true value can be beyond what was tried: the figure with the highest value tried.
 CENSORED = {BREAKDOWN: UNREACHED}
+_FORESEEN = 3  # times as many samples more: a value is then less than half its interval off
+_UNFORESEEN = "how much longer a run has to be cannot be predicted from this one"
 _BASELINES = 5  # runs of a baseline, or of a draft, that are advised
 _UNLIKELY = 0.025  # that all samples are beyond a percentile, for it to be beyond with them
 
@@ -607,10 +611,13 @@ def _compared(check: Check, limit: Limit, observed: Span, allowed: Span) -> Chec
     if decision != "inconclusive":
         return check
     missing = samples_missing(observed, allowed, check.n) if check.n else None
+    unforeseen = missing is not None and check.n and missing > _FORESEEN * check.n
     if observed.low == observed.high:
         why = "no more than runs of the baseline may differ by"
     elif missing is not None or not check.n:
         why = "its interval holds the limit"
+        if unforeseen:
+            missing, why = None, f"{why}, near its middle; {_UNFORESEEN}"
     elif observed.value == allowed.value:
         why = "it equals the limit: more samples do not settle that, another limit does"
     else:
@@ -807,6 +814,9 @@ def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:
                 "gives an interval; limit missed, or lower the load until nothing is omitted"
             )
     numbers = [number for number in (shortage, enough) if number is not None]
+    foreseen = predictable(results) if check.corrected else not lasting(name, results)
+    if numbers and not foreseen:
+        numbers, why = [], f"{why}; {_UNFORESEEN}"
     return _with_missing(structs.replace(check, reason=why), min(numbers, default=None))
 
 

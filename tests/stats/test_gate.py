@@ -15,6 +15,7 @@ from msgspec import structs
 from rtstone.documents.check import Check, Gate
 from rtstone.documents.run import Clock, Figure, Result, Run, Slope, Target
 from rtstone.errors import UsageError
+from rtstone.report.check.text import reason as said
 from rtstone.results.estimates import batches, estimate_whole
 from rtstone.results.interval import lasting as correlated
 from rtstone.results.omitted import lacking, lacking_most
@@ -174,6 +175,10 @@ def test_an_open_question_says_what_would_settle_it(gate: Any) -> None:
     assert check.missing is not None
     assert check.missing == pytest.approx(10_000 * ((98 / 50) ** 2 - 1), rel=0.03)
     assert check.missing_s == pytest.approx(check.missing * 10 / 10_000)
+    assert "; about 39.0 s in total may settle it: `rtstone run … --time 39`" in said(check)
+    near = only(gate(entry('p50 = "5010ns"'), run(result(FLAT))))
+    assert (near.verdict, near.missing, near.missing_s) == ("inconclusive", None, None)
+    assert "near its middle; how much longer a run has to be cannot be" in str(near.reason)
     many = [float(v) / 4 for v in range(1, 40_001)]
     assert only(gate(entry('p50 = "5050ns"'), run(result(many)))).verdict == "passed"
 
@@ -266,12 +271,20 @@ def test_means_of_operations_are_not_told_to_become_more(gate: Any) -> None:
 
 def test_a_short_run_with_stalls_lacks_the_larger_of_two(gate: Any) -> None:
     """It has too few samples for p99.9, and too few stalls by far more."""
-    few = stalling(2.0, section_s=8)
-    assert few.missed and few.n < least_n("p999")
-    check = only(gate(entry('p999 = "2ms"'), run(few)))
+    few = stalling(0.4, section_s=8)
+    assert few.missed and few.max and few.n < least_n("p999")
+    check = only(gate(entry(f'p999 = "{int(few.max) - 1}ns"'), run(few)))
     assert (check.verdict, check.reason) == ("inconclusive", "n is too small for p99.9")
     assert check.missing is not None and check.missing > 5 * (least_n("p999") - few.n)
     assert check.missing == lacking("p999", [few])
+    # How many a longer run would have is not known from four.
+    fewer = stalling(2.0, section_s=8)
+    check = only(gate(entry('p999 = "2ms"'), run(fewer)))
+    assert (check.verdict, check.missing) == ("inconclusive", None)
+    assert check.reason == (
+        "n is too small for p99.9; "
+        "how much longer a run has to be cannot be predicted from this one"
+    )
 
 
 def test_a_limit_that_nothing_omitted_could_exceed_passes(gate: Any) -> None:
@@ -331,10 +344,11 @@ def test_a_run_with_few_stalls_fails_a_limit_below_its_samples(gate: Any, statis
     high = "3s" if statistic == "mean" else "1999ms"
     longer = only(gate(entry(f'{statistic} = "{high}"'), run(few)))
     assert longer.verdict == "inconclusive"
-    assert longer.reason == "too few independent stalls for an interval"
-    assert longer.missing is not None and longer.missing_s == pytest.approx(
-        60 * longer.missing / few.n
+    assert longer.reason == (
+        "too few independent stalls for an interval; "
+        "how much longer a run has to be cannot be predicted from this one"
     )
+    assert (longer.missing, longer.missing_s) == (None, None)
 
 
 def test_many_stalls_that_are_worth_few_say_so(gate: Any) -> None:
@@ -347,7 +361,8 @@ def test_many_stalls_that_are_worth_few_say_so(gate: Any) -> None:
     assert check.verdict == "inconclusive"
     assert check.reason == (
         "too few independent stalls for an interval: "
-        "40 are worth about 1 of one length that come alone"
+        "40 are worth about 1 of one length that come alone; "
+        "how much longer a run has to be cannot be predicted from this one"
     )
 
 

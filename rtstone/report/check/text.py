@@ -112,7 +112,9 @@ def allowed(check: Check) -> str:
         text += f": {_value(check, check.allowed)}, the baseline {_value(check, check.baseline)}"
     if check.margin is not None:
         share = f"{abs(check.margin):.0%} {'left' if check.margin >= 0 else 'over'}"
-        text += f"; {_times(1 - check.margin)} times it" if check.margin < -1 else f"; {share}"
+        text += (
+            f"; {_times(1 - check.margin)} times the limit" if check.margin < -1 else f"; {share}"
+        )
     return text
 
 
@@ -121,17 +123,37 @@ def reason(check: Check) -> str:
 
     Starts with "; " or is empty.
     """
-    noun = "activations" if check.what == "missed" else "samples"
-    missing = [f"{count(check.missing)} {noun}"] if check.missing is not None else []
-    missing += [seconds(check.missing_s)] if check.missing_s else []
-    missing += [counted(check.missing_runs, "baseline run")] if check.missing_runs else []
     parts = [
         check.reason,
-        f"{', '.join(missing)} more may settle it" if missing else None,
+        _length(check),
+        f"{counted(check.missing_runs, 'baseline run')} more may settle it"
+        if check.missing_runs
+        else None,
         power(check),
         f"flags {', '.join(check.flags)}" if check.flags else None,
     ]
     return "".join(f"; {part}" for part in parts if part)
+
+
+def _length(check: Check) -> str | None:
+    """Return how long a run may settle a check, in total, with the command for it; None if unknown.
+
+    Rounded up to two digits: it is an estimate.
+    """
+    if check.missing_s and check.section_s:
+        total = _up(check.section_s + check.missing_s)
+        run = "" if "imported" in check.flags else f": `rtstone run … --time {total:g}`"
+        return f"about {seconds(total)} in total may settle it{run}"
+    if check.missing is None:
+        return None
+    noun = "activations" if check.what == "missed" else "samples"
+    return f"about {count(_up((check.n or 0) + check.missing))} {noun} in total may settle it"
+
+
+def _up(number: float) -> float:
+    """Return a number above 0, rounded up to two digits."""
+    step = 10.0 ** (floor(log10(number)) - 1)
+    return float(f"{ceil(number / step - 1e-9) * step:.12g}")
 
 
 def power(check: Check) -> str | None:
