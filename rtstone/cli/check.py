@@ -339,7 +339,7 @@ def _trend_gate(path: Path, document: Run, last: int) -> Gate:
 
 def _draft(names: tuple[str, ...], path: Path, margin: str) -> int:
     """Write a budget drafted from runs to a new file.  Raises UsageError."""
-    from rtstone.report.check.budget import budget_text, from_too_few
+    from rtstone.report.check.budget import budget_text, warnings
     from rtstone.stats.budget import margin as share
     from rtstone.stats.draft import draft
 
@@ -350,7 +350,7 @@ def _draft(names: tuple[str, ...], path: Path, margin: str) -> int:
         budget = draft(runs, share(margin))
     text = budget_text(budget)
     write_file("the budget", path, text)
-    if warning := from_too_few(budget):
+    for warning in warnings(budget):
         click.echo(f"warning: {warning}", err=True)
     click.echo(f"{shown(str(path))}: {counted(text.count('[[case]]'), 'case')}")
     return 0

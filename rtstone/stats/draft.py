@@ -62,6 +62,17 @@ class DraftedCase(NamedTuple):
         """True if it has any limit."""
         return bool(self.limits or self.missed or self.breakdown)
 
+    @property
+    def no_latency(self) -> str | None:
+        """Why a case with samples has no limit of a latency, None if it has one."""
+        if self.lack or self.limits or not self.case.n:
+            return None
+        if any(seen.kind != "max" for seen in self.unlimited):
+            return f"the runs differ too much for a limit of less than {WIDEST:g} times the value"
+        if any(result.missed for run in self.runs for result in run.results):
+            return "activations were omitted in too few stalls to predict any statistic of a run"
+        return "too few samples in each run"
+
 
 class DraftedSlope(NamedTuple):
     """A slope, and its limit for the next run."""

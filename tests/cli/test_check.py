@@ -475,6 +475,8 @@ def test_what_scatters_too_far_is_not_limited(cli: Cli, tmp_path: Path) -> None:
     assert refused.status == 0
     text = file.read_text()
     assert "no limit would hold" in text
+    assert refused.err.startswith("warning: no latency is limited: the runs differ too much for")
+    assert text.count("# no latency is limited: the runs differ too much") == 2  # loads
     assert not re.search("^p[59]", text, re.MULTILINE)
 
 

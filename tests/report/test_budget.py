@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import tomllib
 
-from rtstone.report.check.budget import budget_text
+import numpy as np
+from msgspec import structs
+
+from rtstone.report.check.budget import budget_text, warnings
 from rtstone.stats.draft import draft
 from tests.report.synthetic import run
+from tests.stats.periodic import measured
 
 
 def title(suite: str | None) -> str:
@@ -26,3 +30,21 @@ def test_it_is_of_the_last_of_its_runs() -> None:
     text = budget_text(draft(runs, 0.2))
     assert tomllib.loads(text)["title"].endswith(", 2026-12-24")
     assert "# Drafted from runs a, b on target local" in text  # which runs, in a comment
+
+
+def test_it_says_where_no_latency_is_limited_and_what_it_accepts() -> None:
+    late = 1000 + 100 * np.random.default_rng(1).exponential(size=60_000)
+    few, _ = measured(late, np.array([[7.0, 9.0], [30.0, 32.0], [41.0, 43.0]]))
+    few = structs.replace(few, flags=["missed", "other_run"])
+    drafted = draft([run(results=[few], slopes=[], run_id=f"r{k}") for k in range(5)], 0.2)
+    said = list(warnings(drafted))
+    why = "activations were omitted in too few stalls to predict any statistic of a run"
+    assert said[0] == f"no latency is limited: {why}"
+    assert said[1].startswith("the budget accepts other_run, which the runs have: it passes runs")
+    assert len(said) == 2
+    text = budget_text(drafted)
+    assert f"# no latency is limited: {why}" in text
+    (case,) = tomllib.loads(text)["case"]
+    assert "missed" in case and not any(
+        name.startswith("p") for name in case if name not in {"params", "predicted_for_n"}
+    )

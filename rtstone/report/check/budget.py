@@ -83,6 +83,28 @@ def from_too_few(draft: Draft) -> str | None:
     )
 
 
+def warnings(draft: Draft) -> Iterator[str]:
+    """Yield what a draft does not limit, or accepts, though one would expect otherwise."""
+    if few := from_too_few(draft):
+        yield few
+    latencies = [case for case in draft.cases if case.limited and case.case.n]
+    without = [case for case in latencies if case.no_latency]
+    for why in dict.fromkeys(case.no_latency for case in without):
+        number = sum(case.no_latency == why for case in without)
+        of = (
+            ""
+            if number == len(latencies)
+            else f" of {count(number)} of {count(len(latencies))} cases"
+        )
+        yield f"no latency is limited{of}: {why}"
+    flags = {flag for case in draft.cases if case.limited for flag in case.flags}
+    if spoilt := sorted(INVALIDATING.intersection(flags)):
+        yield (
+            f"the budget accepts {', '.join(spoilt)}, which the runs have: it passes runs that "
+            "were not measured properly; better fix the cause, measure again and draft anew"
+        )
+
+
 def _case(
     draft: Draft, drafted: DraftedCase, table: Bench | None, cases: Sequence[Case], name: str
 ) -> str:
@@ -109,6 +131,8 @@ def _limits(draft: Draft, drafted: DraftedCase) -> Iterator[str]:
         yield f"predicted_for_n = {drafted.predicted_for_n}"
     for unlimited in drafted.unlimited:
         yield _comment(f"{unlimited.kind} {_range(unlimited.values, unit)}: no limit would hold")
+    if drafted.no_latency and drafted.limited:
+        yield _comment(f"no latency is limited: {drafted.no_latency}")
     for limit in drafted.limits:
         few = "; too few samples for more" if limit.statistic == "max" else ""
         yield _comment(f"{limit.statistic} {_range(limit.values, unit)}{few}")
