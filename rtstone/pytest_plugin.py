@@ -102,7 +102,8 @@ class Compared:
 
         self._url = url
         with TemporaryDirectory(prefix="rtstone-baseline-") as folder:
-            self._runs = [load(path) for path in earlier(url, Path(folder))]
+            fetched = earlier(url, Path(folder))
+            self._runs, self._remark = list(map(load, fetched.runs)), fetched.remark
 
     def check(self, run: Run) -> Gate | None:
         """Return the verdicts on the cases of a run, None if the others have none of these."""
@@ -111,7 +112,7 @@ class Compared:
         benches = {result.bench for run in self._runs for result in run.results}
         if not any(result.bench in benches for result in run.results):
             return None
-        return gate(run, self._runs, self._url)
+        return gate(run, self._runs, self._url, self._remark)
 
 
 class Runner:

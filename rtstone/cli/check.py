@@ -309,17 +309,20 @@ def _baseline_gate(document: Run, baseline: tuple[str, ...]) -> Gate:
     """Return whether a run is worse than others: runs by their names, or a series by its URL."""
     from rtstone.stats.trend.baseline_gate import gate
 
-    paths: list[Path] = []
+    paths, remarks = list[Path](), list[str]()
     for reference in baseline:
         if is_url(reference):
             from rtstone.server.client.fetch import earlier
 
             with working("fetching runs"):
-                paths += earlier(reference, scratch(), document.run_id)
+                fetched = earlier(reference, scratch(), document.run_id)
+            paths += fetched.runs
+            remarks += [fetched.remark] if fetched.remark else []
         else:
             paths.append(find(reference))
     with working("comparing"):
-        return gate(document, [load(path) for path in paths], ", ".join(baseline))
+        runs = [load(path) for path in paths]
+        return gate(document, runs, ", ".join(baseline), "; ".join(remarks))
 
 
 def _trend_gate(path: Path, document: Run, last: int) -> Gate:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -146,6 +147,13 @@ def test_a_baseline_is_what_came_after_the_last_change(
         return baselines
 
     assert against(template.path) == ["r-3", "r-4", "r-5"]
+    done = cli("check", places.run(MAIN, "r-5"), "--baseline", address)
+    assert re.search(
+        r"compared only with runs since 20\S+ \S+ \(run r-3\), when p50 became worse \(\+100%\)",
+        " ".join(done.out.split()),
+    )
+    first = cli("check", places.run(MAIN, "r-3"), "--baseline", address)
+    assert "compared only" not in first.out
     assert against(places.run(MAIN, "r-5")) == ["r-3", "r-4"]  # those before it
     assert against(places.run(MAIN, "r-3")) == ["r-0", "r-1", "r-2"]
     assert cli("check", places.run(MAIN, "r-0"), "--baseline", address).status == 2

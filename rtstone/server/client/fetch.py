@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from rtstone.documents.server import SeriesView
 from rtstone.errors import TargetError, UsageError
+from rtstone.report.trend import text
 from rtstone.server.client.address import Address, address
 from rtstone.server.client.http import LARGEST, Refused, Server
 from rtstone.store.layout import LOG, PLAN, RUN_ID
@@ -71,16 +72,23 @@ def _fetch(server: Server, run_id: str, into: Path) -> Path:
     raise TargetError(f"{server.where}: run {run_id} has more than {_LOGS} logs")
 
 
-def earlier(url: str, into: Path, run_id: str = "") -> list[Path]:
+class Earlier(NamedTuple):
+    """Runs that another is compared with; ``remark``: what they leave out, empty if nothing."""
+
+    runs: list[Path]
+    remark: str = ""
+
+
+def earlier(url: str, into: Path, run_id: str = "") -> Earlier:
     """Fetch the runs that a URL names for comparing: a single one, or those of a series.
 
     ``run_id``: of the run that is compared with them.  Raises UsageError, TargetError.
     """
     source = named(url)
-    return [fetch(source, into)] if source.run else baseline(source, MOST, into, run_id)
+    return Earlier([fetch(source, into)]) if source.run else baseline(source, MOST, into, run_id)
 
 
-def baseline(source: Named, most: int, into: Path, run_id: str) -> list[Path]:
+def baseline(source: Named, most: int, into: Path, run_id: str) -> Earlier:
     """Fetch the newest runs of a series since its last change, oldest first.
 
     ``most``: how many at most.  ``run_id``: the run that is compared with them; if the series has
@@ -90,10 +98,36 @@ def baseline(source: Named, most: int, into: Path, run_id: str) -> list[Path]:
     with Server(source.at) as server:
         response = server.get(server.address.path("series", f"{source.series}.json"))
         view = response.json(SeriesView)
-        ids = since_last_change(view, run_id)[-most:]
+        ids = since_last_change(view, run_id)
         if not ids:
             raise UsageError(f"no valid result, of series {source.series} on {server.where}")
-        return [_fetch(server, run_id, into) for run_id in ids]
+        runs = [_fetch(server, run_id, into) for run_id in ids[-most:]]
+    return Earlier(runs, _without_those_before(view, ids[0]))
+
+
+def _without_those_before(view: SeriesView, first: str) -> str:
+    """Return that the runs begin with a change, and which; empty if they do not.
+
+    What is passed beside runs that are worse themselves may be worse than those before them.
+    """
+    shifts = [
+        (trend, number, change)
+        for trend in view.trends
+        for number, change in enumerate(trend.changes)
+        if change.after == first
+    ]
+    if not shifts:
+        return ""
+    texts = []
+    for trend, number, change in shifts:
+        before, after = (part.value for part in trend.segments[number : number + 2])
+        amount = text.size(before, after, trend.unit)
+        texts.append(f"{text.metric(trend)} became {change.effect.verdict} ({amount})")
+    since = shifts[0][2].created[:16].replace("T", " ")
+    return (
+        f"compared only with runs since {since} (run {first}), when {', '.join(texts)}: those "
+        "before that are no part of this verdict"
+    )
 
 
 def since_last_change(view: SeriesView, run_id: str = "") -> Sequence[str]:

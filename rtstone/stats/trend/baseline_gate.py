@@ -26,11 +26,11 @@ from rtstone.units import change_size, quantity
 LEAST = 3  # earlier runs, where runs do not repeat exactly: fewer do not show how they scatter
 
 
-def gate(run: Run, before: Sequence[Run], source: str) -> Gate:
+def gate(run: Run, before: Sequence[Run], source: str, remark: str = "") -> Gate:
     """Return whether a run is worse than earlier ones, of which it is none itself.
 
-    ``source``: where these are from, in words.  Raises UsageError if there are none, or they have
-    no case in common.
+    ``source``: where these are from, in words.  ``remark``: what they leave out.  Raises UsageError
+    if there are none, or they have no case in common.
     """
     before = [earlier for earlier in before if earlier.run_id != run.run_id]
     if not before:
@@ -48,7 +48,7 @@ def gate(run: Run, before: Sequence[Run], source: str) -> Gate:
         for row, text in zip(rows, labels, strict=True)
         for check in _checks(row, text, enough=enough, n=len(before))
     ]
-    remarks = []
+    remarks = [remark] if remark else []
     for switch in differences(before, [run]):
         words = [*(f"+ {word}" for word in switch.come), *(f"- {word}" for word in switch.gone)]
         text = "  ".join(words) or f"{switch.before or 'none'} -> {switch.after or 'none'}"
