@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from rtstone.cli.parameters import JSON, RUN
@@ -30,6 +32,8 @@ def command(url: str, names: tuple[str, ...], json: bool) -> int:
     server = destination(url)
     assert server is not None
     paths = chosen(names)
+    if names == ("last",):
+        _refuse_unended(paths[-1])
     for path in paths:
         queue(server, path)
     with working("pushing runs"):
@@ -53,3 +57,19 @@ def command(url: str, names: tuple[str, ...], json: bool) -> int:
     if delivery.refused:
         return Inconclusive.exit_code if delivery.pushed else UsageError.exit_code
     return 0
+
+
+def _refuse_unended(path: Path) -> None:
+    """Raise UsageError if the last run is still being measured, with the one that may be meant."""
+    from rtstone.store.index import entries
+    from rtstone.store.intake import is_whole
+    from rtstone.store.layout import runs
+
+    if is_whole(path):
+        return
+    ended = (
+        f"; the last that has is {entry.run_id}: rtstone push URL last~{number}"
+        for number, entry in enumerate(entries())
+        if is_whole(runs() / entry.run_id)
+    )
+    raise UsageError(f"the last run, {path.name}, has not ended{next(ended, '')}")

@@ -11,6 +11,7 @@ import click
 
 from rtstone.cli.streams import say
 from rtstone.errors import RtstoneError
+from rtstone.printable import shown
 from rtstone.units import counted
 
 if TYPE_CHECKING:
@@ -70,8 +71,22 @@ def report(delivery: Delivered) -> None:
     for why in delivery.refused:
         say(f"rtstone: not pushed: {why}")
     if delivery.left:
-        again = f"{counted(delivery.left, 'run')} queued: `rtstone push URL` sends what is queued"
-        say(f"rtstone: not pushed: {delivery.why}; {again}")
+        say(f"rtstone: not pushed: {delivery.why}; {_queue(delivery)}")
+
+
+def _queue(delivery: Delivered) -> str:
+    """Return how many runs are queued, and what sends them, or drops them."""
+    from rtstone.server.client.http import Refused
+    from rtstone.server.client.outbox import outbox
+    from rtstone.server.client.push import TOKEN_REFUSED
+
+    number = f"{counted(delivery.left, 'run')} queued"
+    if isinstance(delivery.why, Refused) and delivery.why.status in TOKEN_REFUSED:
+        return (
+            f"{number}: `rtstone push URL` sends what is queued when RTSTONE_TOKEN is a token that "
+            f"may; to drop it, remove its note in {shown(str(outbox()))}"
+        )
+    return f"{number}: `rtstone push URL` sends what is queued"
 
 
 class Reporter:

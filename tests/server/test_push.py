@@ -169,6 +169,20 @@ def test_without_a_server_runs_wait_and_go_with_the_next_push(
         assert "nothing is queued" in cli("push", url).err
 
 
+def test_who_pushes_the_last_run_while_it_goes_on_reads_which_has_ended(
+    served: Served, template: Template, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RTSTONE_TOKEN", served.token("push"))
+    own(template, "20261101-r-1")
+    path = own(template, "20261102-r-2")
+    (path / "run.json").unlink()
+    done = cli("push", served.url, "last")
+    assert done.status == 2
+    assert "20261102-r-2, has not ended; the last that has is 20261101-r-1" in done.says
+    assert "nothing is queued" in cli("push", served.url).err
+    assert cli("push", served.url, "last~1").status == 0
+
+
 def test_who_may_not_push_is_told(
     served: Served, template: Template, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,6 +195,10 @@ def test_who_may_not_push_is_told(
         assert done.status != 0
         assert says in done.err
         assert stored_runs(served.places) == []
+        if token:  # that could never push what waits for another
+            assert "when RTSTONE_TOKEN is a token that may; to drop it, remove its note in" in (
+                done.says
+            )
 
 
 def test_imported_and_unfinished_runs_are_refused_here(

@@ -52,19 +52,19 @@ def queue(to: Address, run: Path) -> None:
     """Note that a run is to be pushed.  Raises StoreError."""
     note = Note(to.url, str(run.absolute()), time())
     try:
-        _folder().mkdir(parents=True, exist_ok=True, mode=0o700)
-        with directory(_folder(), links=True) as place:
+        outbox().mkdir(parents=True, exist_ok=True, mode=0o700)
+        with directory(outbox(), links=True) as place:
             atomic.replace(place, _name(note), msgspec.json.encode(note))
     except OSError as error:
         raise StoreError(
-            f"the run cannot be queued, {_folder()}: {error.strerror}; make room there"
+            f"the run cannot be queued, {outbox()}: {error.strerror}; make room there"
         ) from error
 
 
 def queued(to: Address) -> list[Note]:
     """Return the runs for a project of a server, in their order."""
     notes = []
-    for path in _folder().glob("*.json"):
+    for path in outbox().glob("*.json"):
         with suppress(OSError, *UNREADABLE):
             notes.append(structures.decode(regular(path, _LARGEST), Note))
     own = [note for note in notes if note.url == to.url]
@@ -101,7 +101,7 @@ def deliver(server: Server, runs: Sequence[Path] = ()) -> Delivered:
         except UsageError as error:
             refused.append(str(error))
         with suppress(OSError):
-            (_folder() / _name(note)).unlink()
+            (outbox() / _name(note)).unlink()
     return Delivered(pushed, refused, 0, None)
 
 
@@ -114,10 +114,11 @@ def _left(server: Server, notes: Sequence[Note], own: Sequence[str]) -> int:
 
 
 def _is_queued(note: Note) -> bool:
-    return (_folder() / _name(note)).exists()
+    return (outbox() / _name(note)).exists()
 
 
-def _folder() -> Path:
+def outbox() -> Path:
+    """Return the directory of the notes."""
     return results() / "outbox"
 
 

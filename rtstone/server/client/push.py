@@ -25,6 +25,7 @@ PARSING_S = 300.0  # how long the server may take for a run that has come
 _PAUSE_S = 0.2  # after a try that came no further
 _LONGEST_S = 5.0
 _PASSING = {400, 404, 408, 423, 429, 500, 502, 503, 504, 507}  # statuses after which to try again
+TOKEN_REFUSED = {401, 403}  # another token may do
 _ELSEWHERE = {404, 409, 423}  # of those, where another process sends the run, or has sent it
 
 
@@ -140,4 +141,4 @@ def push_state(server: Server, state: CampaignState) -> None:
 
 def is_final(refused: Refused) -> bool:
     """Return whether a run will never be taken, whatever token there is."""
-    return refused.status not in {401, 403} and refused.status < 500
+    return refused.status not in TOKEN_REFUSED and refused.status < 500
