@@ -190,6 +190,18 @@ def seconds(value: float) -> str:
     return " ".join(f"{n} {unit}" for n, unit in parts if n)
 
 
+def roughly(seconds: float) -> str:
+    """Return a duration as one would say it: ``1 min 20 s``, ``28 h``, ``3 days``."""
+    if seconds < 60:
+        return f"{max(math.ceil(seconds), 1)} s"
+    if seconds < 600:
+        minutes, rest = divmod(round(seconds / 10), 6)
+        return f"{minutes} min {rest}0 s" if rest else f"{minutes} min"
+    if seconds < 2 * 3600:
+        return f"{round(seconds / 60)} min"
+    return f"{round(seconds / 3600)} h" if seconds < 72 * 3600 else f"{round(seconds / 86400)} days"
+
+
 # ---- quantities ---------------------------------------------------------------------------------
 
 

@@ -281,8 +281,8 @@ def _show(state: CampaignState, json: bool) -> None:
 
 def _lines(state: CampaignState) -> Iterator[RenderableType]:
     """Return the lines of the state of a campaign, with how long the rest takes here."""
-    from rtstone.measure.extent import roughly
     from rtstone.report.campaign.page import lines
+    from rtstone.units import roughly
 
     left = "how long the rest takes is not known: something in it was never measured"
     if state.left_s is not None:

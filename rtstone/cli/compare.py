@@ -140,10 +140,10 @@ def _announce(run: Next, json: bool) -> None:
     """Print one line on stderr before each run."""
     if json and not sys.stderr.isatty():
         return
-    from rtstone.units import seconds
+    from rtstone.units import roughly
 
     turn = run.turn
-    left = "" if run.left_s is None else f", about {seconds(max(1, round(run.left_s)))} left"
+    left = "" if run.left_s is None else f", about {roughly(run.left_s)} left"
     print(
         f"run {run.number} of {run.total}: pair {turn.pair}, {turn.side}, {run.target}{left}",
         file=sys.stderr, flush=True,

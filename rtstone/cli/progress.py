@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from rtstone.units import roughly
+
 AFTER_S = 0.3  # shorter work shows nothing
 _EVERY_S = 0.5
 
@@ -46,7 +48,7 @@ class Line:
                 text = f"{self._task}, {spent:.0f} s"
                 if self._share:
                     left = spent * (1 / self._share - 1)
-                    text = f"{self._task}: {self._share:.0%}, about {left:.0f} s left"
+                    text = f"{self._task}: {self._share:.0%}, about {roughly(left)} left"
                 self._shown = len(text)
                 print(text, end="", file=self._file, flush=True)
             if self._ended.wait(_EVERY_S):

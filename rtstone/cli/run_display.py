@@ -22,7 +22,7 @@ from rtstone.report.parts.console import figure
 from rtstone.report.parts.words import reached
 from rtstone.results.ticks import Net
 from rtstone.summary import least_n
-from rtstone.units import NS_PER_S, count
+from rtstone.units import NS_PER_S, count, roughly
 from rtstone.wire.records import Progress
 
 
@@ -57,6 +57,9 @@ def _outcome(result: Result) -> str:
     precision = reached(result)
     end = f"  {precision}" if precision else ""
     return f"{series}n {count(result.n)}  {_numbers(values, result.unit)}{end}"
+
+
+_KNOWN = 0.05  # share of an emulated run that shows how fast it is
 
 
 class Lines(Listener):
@@ -104,11 +107,13 @@ class Display(Listener):
         # Drawn only when something has come: between cases, or while another CPU measures.
         self._live: Live | _Row = Live(console=console, auto_refresh=False, transient=True)
         self._untimed: list[float] = []  # what the cases took whose duration was unknown
-        self._begin = time.monotonic()
+        self._begin = self._started = time.monotonic()
+        self._emulated = False
 
     def started(self, plan: Plan) -> None:
         """Open the display."""
         self._plan, self._names = plan, _names(plan)
+        self._emulated, self._started = "icount" in plan.target.detail, time.monotonic()
         self._live.start()
         self._live.update(Text("starting the agent …"), refresh=True)
 
@@ -123,7 +128,7 @@ class Display(Listener):
 
     def progress(self, case: Case, record: Progress, unit: str) -> None:
         """Show the figures so far, or what the case says instead."""
-        elapsed = time.monotonic() - self._begin
+        elapsed = 0.0 if self._emulated else time.monotonic() - self._begin
         by_time = elapsed / max(self._plan.expected_s(case) or math.inf, 1e-9)
         share = min(max((record.done or 0) / 1000, by_time), 1.0)
         if record.text is not None:
@@ -165,12 +170,25 @@ class Display(Listener):
         head = Text.assemble(
             (f"{case.id}/{len(cases)} ", "dim"), (str(self._names[case.id]), "bold")
         )
-        left = f"{done / whole:.0%}, about {math.ceil(whole - done)} s left"
+        left = f"{done / whole:.0%}"
         if self._plan.endless:
             left = "until Ctrl-C"
-        if self._plan.until:  # nobody knows how many rounds there will be
-            left = f"{done / whole:.0%}"
+        # With --until nobody knows how many rounds there will be.
+        elif not self._plan.until and (remaining := self._remaining(done, whole)) is not None:
+            left += f", about {roughly(remaining)} left"
         self._live.update(self._drawn(head, figures, done / whole, left), refresh=True)
+
+    def _remaining(self, done: float, whole: float) -> float | None:
+        """Return how long the rest takes in s, None if that is not known.
+
+        Times are planned in the target's own time, which passes at another rate where it is
+        emulated: how fast, the cases so far show.
+        """
+        if not self._emulated:
+            return whole - done
+        if done < _KNOWN * whole:
+            return None
+        return (time.monotonic() - self._started) * (whole - done) / done
 
     def _drawn(self, head: Text, figures: str, share: float, left: str) -> RenderableType:
         bar = Table.grid(padding=(0, 1))

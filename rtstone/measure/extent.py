@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import ceil
 from typing import NamedTuple
 
 from rtstone.documents.plan import NONE, Case, Plan
 from rtstone.errors import UsageError
 from rtstone.store.durations import Past
-from rtstone.units import NS_PER_S, TIMES, count, counted, file_size, plain, trimmed
+from rtstone.units import NS_PER_S, TIMES, count, counted, file_size, plain, roughly, trimmed
 from rtstone.wire.parameters import quantity
 
 LONG_S = 3600.0  # a run that takes longer has to be asked for
@@ -152,18 +151,6 @@ def refuse_long(plan: Plan) -> None:
 def _time(ns: int) -> str:
     unit = next(name for name in reversed(TIMES) if ns % TIMES[name] == 0)
     return f"{ns // TIMES[unit]} {unit}"
-
-
-def roughly(seconds: float) -> str:
-    """Return a duration as one would say it: ``1 min 20 s``, ``28 h``, ``3 days``."""
-    if seconds < 60:
-        return f"{max(ceil(seconds), 1)} s"
-    if seconds < 600:
-        minutes, rest = divmod(round(seconds / 10), 6)
-        return f"{minutes} min {rest}0 s" if rest else f"{minutes} min"
-    if seconds < 2 * 3600:
-        return f"{round(seconds / 60)} min"
-    return f"{round(seconds / 3600)} h" if seconds < 72 * 3600 else f"{round(seconds / 86400)} days"
 
 
 def assumed_units(plan: Plan, params: dict[str, str]) -> Iterator[str]:

@@ -9,10 +9,10 @@ from msgspec import structs
 
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import Target
-from rtstone.measure.extent import announcement, expected_s, extent, roughly
+from rtstone.measure.extent import announcement, expected_s, extent
 from rtstone.store.durations import Past
 from rtstone.store.index import entries
-from rtstone.units import NS_PER_S
+from rtstone.units import NS_PER_S, roughly
 from tests.conftest import Cli, Fake
 
 

@@ -343,6 +343,28 @@ def test_the_live_display(plan: Plan) -> None:
         assert part in text
 
 
+def test_the_time_left_of_an_emulated_run_is_known_from_its_own_rate(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second of virtual time takes as long as it takes; the plan's times are virtual."""
+    now = [100.0]
+    monkeypatch.setattr("rtstone.cli.run_display.time.monotonic", lambda: now[0])
+    place = msgspec.structs.replace(plan.target, detail={"icount": True})
+    emulated = msgspec.structs.replace(plan, target=place)
+    stream = io.StringIO()
+    display = Display(Console(file=stream, force_terminal=True, width=100, color_system=None))
+    display.started(emulated)
+    display.case_started(emulated.cases[0])
+    assert "0%" in stream.getvalue() and "left" not in stream.getvalue()
+    now[0] += 600.0
+    display.case_ended(emulated.cases[0], [
+        Result(case=1, bench="ctx.ballast", params={}, load="none", status="ok", n=7)
+    ])  # fmt: skip
+    display.ended()
+    share, left = re.findall(r"(\d+)%, about (\d+) min left", stream.getvalue())[-1]
+    assert int(left) == pytest.approx(10 * (100 / int(share) - 1), rel=0.2)
+
+
 def test_the_live_display_has_a_percentile_once_a_result_would(plan: Plan) -> None:
     stream = io.StringIO()
     display = Display(Console(file=stream, force_terminal=True, width=100, color_system=None))
