@@ -27,7 +27,7 @@ from rtstone.documents.server import (
 from rtstone.server.background import Background
 from rtstone.server.indexing import series_row
 from rtstone.server.pages import queries
-from rtstone.server.pages.overview import curve
+from rtstone.server.pages.overview import curve, span
 from rtstone.server.projects import Places
 from rtstone.server.settings import Settings
 from rtstone.stats.trend import series as trends
@@ -771,3 +771,13 @@ def test_script_and_style_are_kept_for_ever_and_the_policy_is_strict(served: Ser
         re.findall(r"<script(?![^>]* (src|type=\"application/octet-stream\"))", answer.text) == []
     )
     assert "<style" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(3, "3 seconds"), (0.2, "1 second"), (89, "89 seconds"), (100, "2 minutes"),
+     (3600, "60 minutes"), (5400, "2 hours"), (86400, "24 hours"), (200_000, "2 days")],
+)  # fmt: skip
+def test_a_gap_is_named_in_the_unit_that_it_has(seconds: float, words: str) -> None:
+    """A target whose runs came every three seconds was said to report every hour."""
+    assert span(seconds) == words

@@ -152,9 +152,13 @@ def _silent(silent: Sequence[TargetState]) -> str:
 
 
 def span(seconds: float) -> str:
-    """Return a span of hours or days in words."""
-    hours = max(1, round(seconds / 3600))
-    if hours < 24:
+    """Return a span in words, in the largest unit of which it has one and a half."""
+    if seconds < 90:
+        return counted(max(1, round(seconds)), "second")
+    if seconds < 90 * 60:
+        return counted(round(seconds / 60), "minute")
+    hours = round(seconds / 3600)
+    if hours < 36:
         return counted(hours, "hour")
     return counted(round(hours / 24), "day")
 
