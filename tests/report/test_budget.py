@@ -37,11 +37,11 @@ def test_it_says_where_no_latency_is_limited_and_what_it_accepts() -> None:
     few, _ = measured(late, np.array([[7.0, 9.0], [30.0, 32.0], [41.0, 43.0]]))
     few = structs.replace(few, flags=["missed", "other_run"])
     drafted = draft([run(results=[few], slopes=[], run_id=f"r{k}") for k in range(5)], 0.2)
-    said = list(warnings(drafted))
+    lines = list(warnings(drafted))
     why = "activations were omitted in too few stalls to predict any statistic of a run"
-    assert said[0] == f"no latency is limited: {why}"
-    assert said[1].startswith("the budget accepts other_run, which the runs have: it passes runs")
-    assert len(said) == 2
+    assert lines[0] == f"no latency is limited: {why}"
+    assert lines[1].startswith("the budget accepts other_run, which the runs have: it passes runs")
+    assert len(lines) == 2
     text = budget_text(drafted)
     assert f"# no latency is limited: {why}" in text
     (case,) = tomllib.loads(text)["case"]

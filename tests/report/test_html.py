@@ -14,6 +14,7 @@ import pytest
 
 from rtstone.documents.run import Distribution, Figure, Result, Run, Slope, Target, Value
 from rtstone.report.parts import frame, shapes
+from rtstone.report.parts.bars import bars
 from rtstone.report.parts.typeset import quantity, typeset
 from rtstone.report.run import html
 from rtstone.summary import COLUMNS, LABELS
@@ -204,9 +205,10 @@ def test_what_was_too_large_for_a_batched_histogram_is_drawn() -> None:
         case=0, bench="x.y", params={}, load="none", status="ok", n=10, batch=4, overflow=2,
         min=5.0, raw_min=40.0, raw_max=4000.0, histogram=[(5.0, 8)],
     )  # fmt: skip
-    assert shapes.samples(result) == [(5.0, 8), (995.0, 2)]
+    assert shapes.samples(result) == [(5.0, 8), (995.0, 1)]
     unknown = msgspec.structs.replace(result, raw_max=None)
-    assert shapes.samples(unknown) == [(5.0, 8), (5.0, 2)]
+    assert shapes.samples(unknown) == [(5.0, 8), (5.0, 1)]
+    assert shapes.undrawn(unknown) == 1
 
 
 def test_header_cells_say_what_they_head(page: Reader) -> None:
@@ -222,14 +224,28 @@ def test_extremes_survive_thinning(page: Reader, full: Run) -> None:
             assert max(rows[3::4]) == pytest.approx(result.max, rel=5e-4)
         if result.histogram:
             _, flat = charts[f"r0-{index}-histogram"]["series"][-1]
-            assert sum(flat[1::2]) == result.n
+            assert sum(flat[1::2]) == result.n - shapes.undrawn(result)
+
+
+def test_what_is_beyond_the_histogram_has_no_place_but_the_maximum() -> None:
+    """96.5% within; the curve stops there, and the bars have one sample at the maximum."""
+    cut = Result(
+        case=0, bench="cyclictest", params={}, load="none", status="ok", n=1000, overflow=35,
+        min=5e3, max=4e6, histogram=[(5e3, 900), (9e3, 65)],
+    )  # fmt: skip
+    assert shapes.samples(cut) == [(5e3, 900), (9e3, 65), (4e6, 1)]
+    values = shapes.curve(shapes.samples(cut), cut.n)
+    last = max(i for i, value in enumerate(values[:-1]) if value is not None)
+    assert 10 ** (-last / shapes.CURVE_STEPS) > 0.035 > 10 ** (-(last + 1) / shapes.CURVE_STEPS)
+    assert values[last] == 9e3 and values[-1] == 4e6
+    assert bars(cut, 3)[-1] == "not drawn: 34 samples beyond the histogram, below the maximum"
 
 
 def test_curve_ends_at_the_maximum() -> None:
-    values = shapes.curve([(1.0, 900), (5.0, 99), (80.0, 1)])
+    values = shapes.curve([(1.0, 900), (5.0, 99), (80.0, 1)], 1000)
     assert values[0] == 1
     assert values[-1] == 80
-    assert values == sorted(values)
+    assert values == sorted(values, key=float)
     assert len(values) == 3 * shapes.CURVE_STEPS + 1
     assert values[shapes.CURVE_STEPS + 1] == 5
 

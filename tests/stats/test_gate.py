@@ -15,7 +15,7 @@ from msgspec import structs
 from rtstone.documents.check import Check, Gate
 from rtstone.documents.run import Clock, Figure, Result, Run, Slope, Target
 from rtstone.errors import UsageError
-from rtstone.report.check.text import reason as said
+from rtstone.report.check.text import reason as reason_text
 from rtstone.results.estimates import batches, estimate_whole
 from rtstone.results.interval import lasting as correlated
 from rtstone.results.omitted import lacking, lacking_most
@@ -175,7 +175,7 @@ def test_an_open_question_says_what_would_settle_it(gate: Any) -> None:
     assert check.missing is not None
     assert check.missing == pytest.approx(10_000 * ((98 / 50) ** 2 - 1), rel=0.03)
     assert check.missing_s == pytest.approx(check.missing * 10 / 10_000)
-    assert "; about 39.0 s in total may settle it: `rtstone run … --time 39`" in said(check)
+    assert "; about 39.0 s in total may settle it: `rtstone run … --time 39`" in reason_text(check)
     near = only(gate(entry('p50 = "5010ns"'), run(result(FLAT))))
     assert (near.verdict, near.missing, near.missing_s) == ("inconclusive", None, None)
     assert "near its middle; how much longer a run has to be cannot be" in str(near.reason)

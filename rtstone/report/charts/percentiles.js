@@ -7,10 +7,11 @@ import { look as tooltip, tip } from "./tooltip.js";
 
 const ENOUGH = 10; // samples that must lie beyond a percentile for it to count as known
 
-/** Series of points (1 / (1 - q), percentile q), evenly spaced on a logarithmic axis, to the max. */
+/** Series of points (1 / (1 - q), percentile q), evenly spaced on a logarithmic axis, to the max;
+ * without those that lie beyond the histogram (null). */
 function curves(steps, series) {
   return series.map(([name, n, values]) => ({ name, n, points: values.map((v, i) =>
-    [i === values.length - 1 ? n : 10 ** (i / steps), v]) }));
+    [i === values.length - 1 ? n : 10 ** (i / steps), v]).filter(([, v]) => v !== null) }));
 }
 
 /** Curves of what was observed and missed, behind the lines. */

@@ -91,12 +91,9 @@ def warnings(draft: Draft) -> Iterator[str]:
     without = [case for case in latencies if case.no_latency]
     for why in dict.fromkeys(case.no_latency for case in without):
         number = sum(case.no_latency == why for case in without)
-        of = (
-            ""
-            if number == len(latencies)
-            else f" of {count(number)} of {count(len(latencies))} cases"
-        )
-        yield f"no latency is limited{of}: {why}"
+        cases = f" of {count(number)} of {count(len(latencies))} cases"
+        share = "" if number == len(latencies) else cases
+        yield f"no latency is limited{share}: {why}"
     flags = {flag for case in draft.cases if case.limited for flag in case.flags}
     if spoilt := sorted(INVALIDATING.intersection(flags)):
         yield (

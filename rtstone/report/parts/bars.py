@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from rtstone.documents.run import Result
-from rtstone.report.parts.shapes import columns, exponent, floor_of, samples
-from rtstone.units import count, trimmed
+from rtstone.report.parts.shapes import columns, exponent, floor_of, samples, undrawn
+from rtstone.units import count, counted, trimmed
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _ASCII = " .:#"
@@ -27,6 +27,8 @@ def letters(encoding: str | None) -> str:
 
 def bars(result: Result, height: int, encoding: str | None = None, width: int = WIDTH) -> list[str]:
     """Return the lines of a picture, ``height`` of bars and one of values; none if all are equal.
+
+    A last line counts the samples beyond the histogram, which have no place in it.
 
     A single sample is still visible.  ``width``: of the bars, without what is at their left.
     """
@@ -51,7 +53,12 @@ def bars(result: Result, height: int, encoding: str | None = None, width: int = 
     ]
     heads = [count(most), *[""] * (height - 2), *["1"] * (height > 1)]
     lines = [f"{head:>{margin}} |{row}".rstrip() for head, row in zip(heads, rows, strict=True)]
-    return [*lines, " " * (margin + 2) + _axis(low, step, width, result.unit)]
+    lines.append(" " * (margin + 2) + _axis(low, step, width, result.unit))
+    if left := undrawn(result):
+        lines.append(
+            f"not drawn: {counted(left, 'sample')} beyond the histogram, below the maximum"
+        )
+    return lines
 
 
 def _axis(low: float, step: float, width: int, unit: str) -> str:

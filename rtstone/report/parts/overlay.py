@@ -49,6 +49,12 @@ def overlay(lines: Sequence[Line], unit: str) -> dict[str, dict[str, Any]]:
     behind = [(str(place), curve.corrected) for place, curve in enumerate(drawn) if curve.corrected]
     named = [(curve.line.name, curve.observed) for curve in drawn] + behind
     floor = shapes.floor_of(value for _, pairs in named for value, _ in pairs)
+    totals = [curve.distribution.n for curve in drawn]
+    totals += [
+        sum((shapes.correction(result) or result).n for result in curve.line.results)
+        for curve in drawn
+        if curve.corrected
+    ]
     maxima = [curve.distribution.max for curve in drawn]
     legend = ["" if top is None else f"max {quantity(top, unit)}" for top in maxima]
     common = {"unit": unit, "overlay": True, "lines": legend}
@@ -60,7 +66,7 @@ def overlay(lines: Sequence[Line], unit: str) -> dict[str, dict[str, Any]]:
         },
         "percentiles": {
             "kind": "percentiles", **common,
-            **shapes.percentiles(named, floor),
+            **shapes.percentiles(named, floor, totals),
         },
     }  # fmt: skip
     for chart in charts.values():  # what is corrected is apart, each beside the number of its line

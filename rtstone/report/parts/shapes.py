@@ -85,7 +85,10 @@ def exponent(value: float, floor: float) -> float:
 
 
 def samples(distribution: Result | Distribution) -> list[tuple[float, int]]:
-    """Return the histogram in ascending order, with overflow at the maximum."""
+    """Return the histogram in ascending order, with the maximum, if it lies beyond, as one sample.
+
+    Of others beyond the histogram no place is known; ``undrawn`` counts them.
+    """
     pairs = sorted((v, c) for v, c in distribution.histogram if c > 0)
     rest = distribution.n - sum(c for _, c in pairs)
     top, overflow = distribution.max, 0
@@ -97,8 +100,13 @@ def samples(distribution: Result | Distribution) -> list[tuple[float, int]]:
             else:
                 top = r.min + (r.raw_max - r.raw_min) / r.batch
     if rest > 0 and top is not None and (pairs or overflow):
-        pairs.append((top, rest))
+        pairs.append((top, 1))
     return pairs
+
+
+def undrawn(distribution: Result | Distribution) -> int:
+    """Return how many samples have no place in a picture: those beyond the histogram but one."""
+    return distribution.n - sum(n for _, n in samples(distribution))
 
 
 def correction(result: Result) -> Distribution | None:
@@ -122,14 +130,16 @@ def flat(rows: Iterable[Iterable[Any]]) -> list[Any]:
     return [item for row in rows for item in row]
 
 
-def curve(pairs: list[tuple[float, int]]) -> list[float]:
-    """Return percentiles from the minimum to the maximum.
+def curve(pairs: list[tuple[float, int]], total: int) -> list[float | None]:
+    """Return percentiles of that many samples from the minimum to the maximum, None if unknown.
 
     At entry i, one sample in 10 ** (i / CURVE_STEPS) is larger; the last entry is the maximum.
+    Samples without a place, beyond the histogram, lie just below the maximum.
     """
-    total = sum(c for _, c in pairs)
+    drawn = sum(c for _, c in pairs)
+    ranked = total if drawn == total else drawn - pairs[-1][1]
     steps = [i / CURVE_STEPS for i in range(math.ceil(math.log10(total) * CURVE_STEPS))]
-    values: list[float] = []
+    values: list[float | None] = []
     running, at = 0, iter(pairs)
     value = pairs[0][0]
     for step in steps:
@@ -137,7 +147,7 @@ def curve(pairs: list[tuple[float, int]]) -> list[float]:
         while running <= below and (following := next(at, None)):  # rounding may miss the end
             value, n = following
             running += n
-        values.append(short(value))
+        values.append(short(value) if below < ranked else None)
     return [*values, short(pairs[-1][0])]
 
 
@@ -238,7 +248,8 @@ def charts(r: Result, trace_rows: int) -> dict[str, dict[str, Any]]:
         floor = floor_of(v for _, p in both for v, _ in p)
         drawn["histogram"] = gridded(both, floor) | {"marks": marks_of(r)}
         if r.n > 1:
-            drawn["percentiles"] = percentiles(both, floor)
+            totals = [r.corrected.n] * (len(both) - 1) if r.corrected else []
+            drawn["percentiles"] = percentiles(both, floor, [*totals, r.n])
     if r.trace and len(r.trace.rows) > 1:
         rows = thin(r.trace, trace_rows)
         floor = floor_of(v for row in rows for v in row[1:])
@@ -297,10 +308,13 @@ def _heat(blocks: Blocks) -> dict[str, Any]:
     }
 
 
-def percentiles(named: _Named, floor: float) -> dict[str, Any]:
-    """Return the percentile curves of distributions."""
+def percentiles(named: _Named, floor: float, totals: Sequence[int]) -> dict[str, Any]:
+    """Return the percentile curves of distributions; ``totals``: the samples of each."""
     return {
         "floor": short(floor),
         "steps": CURVE_STEPS,
-        "series": [[name, sum(n for _, n in pairs), curve(pairs)] for name, pairs in named],
+        "series": [
+            [name, total, curve(pairs, total)]
+            for (name, pairs), total in zip(named, totals, strict=True)
+        ],
     }

@@ -13,7 +13,7 @@ from rtstone.documents.case_name import setting
 from rtstone.documents.imported import bucket_ns
 from rtstone.documents.run import Distribution, Result
 from rtstone.report.parts.console import figure as value_text
-from rtstone.report.parts.shapes import correction, samples
+from rtstone.report.parts.shapes import correction, samples, undrawn
 from rtstone.report.parts.typeset import count, figure, quantity, seconds, typeset, words
 from rtstone.report.parts.words import LOAD_COLUMNS, load_rate, reached
 from rtstone.report.run.page import Row
@@ -124,9 +124,10 @@ def _chart_notes(r: Result, charts: Mapping[str, Any]) -> dict[str, str]:
         drawn.append("The curve is dotted where fewer than ten samples lie beyond.")
     if at_zero := sum(c for v, c in samples(r) if v <= 0):
         drawn.append(f"{count(at_zero)} samples at or below zero are at the left edge.")
-    if r.overflow:
+    if left := undrawn(r):
+        plural = "" if left == 1 else "s"
         drawn.append(
-            f"{count(r.overflow)} samples too large for the histogram are at the right edge."
+            f"Not drawn: {count(left)} sample{plural} beyond the histogram, below the maximum."
         )
     windows = blocks = ""
     if r.trace is not None and "trace" in charts:
