@@ -62,8 +62,8 @@ def test_the_worst_come_first_and_the_largest_of_them() -> None:
     assert largest.text == "b differs most from a in x.4: p50 3 times longer [2.7, 3.3]."
     assert largest.grade == "info"  # they point in different directions
     assert balance.text.startswith(
-        "b is slower than a in 2 of 5 effects: the median (2 of 5 cases); and faster in 1: the median "
-        "(1 of 5 cases); "
+        "b is slower than a in 2 of 5 effects: the median (2 of 5 cases); and faster in 1: the "
+        "median (1 of 5 cases); "
     )
     assert not balance.grade
 

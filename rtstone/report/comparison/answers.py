@@ -82,7 +82,10 @@ def _balance(effects: Sequence[Judged], other: str) -> str:
     total = counted(len(effects), "effect")
     scope = "any of " if len(effects) > 1 else ""
     timed = all(entry.row.unit in TIMES and entry.effect.part != "missed" for entry in effects)
-    words = {"worse": "slower" if timed else "worse", "better": "faster" if timed else "better"}
+    words: dict[Verdict, str] = {
+        "worse": "slower" if timed else "worse",
+        "better": "faster" if timed else "better",
+    }
     number = Counter(entry.effect.verdict for entry in effects)
     rest = ", ".join(f"{number[v]} {v}" for v in _ORDER[2:] if number[v])
     text = ""

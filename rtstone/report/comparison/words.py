@@ -338,7 +338,7 @@ def by_part(effects: Sequence[Judged], verdict: Verdict) -> str:
         _PARTS.get(e.part.partition(" ")[0], e.part)
         for e in effects if e.effect.verdict == verdict
     )  # fmt: skip
-    texts = []
+    texts = list[str]()
     for part, number in verdicts.most_common():
         cases = counted(parts[part], "case") if not texts else str(parts[part])
         texts.append(f"{part} ({number} of {cases})")
