@@ -777,11 +777,13 @@ def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:
         low, n = together.min, sum(result.n for result in results)
         share = PERCENTILES.get(name, PERCENTILES[MEDIAN]) / WHOLE  # a mean: as a median
         if low is not None and low > limit.value and (1 - share) ** n <= _UNLIKELY:
-            why = f"every sample is beyond it, the least is {quantity(low, check.unit)}"
+            above = _just_above(low, limit.value, check.unit)
+            why = f"every sample is beyond it, the least is {quantity(low, check.unit)}{above}"
             return _settled(check, limit, "failed", why)
         low = least(name, results)
         if low is not None and low > limit.value:
-            why = f"it is {quantity(low, check.unit)} at least{whatever} (97.5% sure)"
+            above = _just_above(low, limit.value, check.unit)
+            why = f"it is {quantity(low, check.unit)} at least{above}{whatever} (97.5% sure)"
             return _settled(check, limit, "failed", why)
         tops = [result.max for result in results if result.max is not None]
         if tops and max(tops) + bucket_ns(results) <= limit.value:
@@ -818,6 +820,12 @@ def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:
     if numbers and not foreseen:
         numbers, why = [], f"{why}; {_UNFORESEEN}"
     return _with_missing(structs.replace(check, reason=why), min(numbers, default=None))
+
+
+def _just_above(value: float, limit: float, unit: str) -> str:
+    """Return that a value is just above the limit where both read alike, else nothing."""
+    alike = quantity(value, unit) == quantity(limit, unit)
+    return ", just above the limit" if alike else ""
 
 
 def _endless(check: Check, name: str, results: Sequence[Result]) -> str | None:

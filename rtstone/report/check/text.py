@@ -76,7 +76,11 @@ def check_names(gate: Gate, tables: Sequence[Bench]) -> dict[CaseKey, CaseName]:
 def name_in(names: Mapping[CaseKey, CaseName], check: Check) -> CaseName:
     """Return the name of a check's case, with the one by which its limit names the bench."""
     name = names[key_of(check)]
-    return name._replace(bench=f"{check.called} ({name.bench})") if check.called else name
+    return (
+        name._replace(bench=f"{check.called} ({name.bench})")
+        if check.called not in {"", name.bench}
+        else name
+    )
 
 
 def title(check: Check, name: CaseName) -> str:
