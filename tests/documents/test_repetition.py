@@ -52,7 +52,9 @@ def emulated(name: str, arch: str = "aarch64", called: str | None = None, **deta
     ],
 )  # fmt: skip
 def test_a_target_names_build_and_seed(name: str, detail: dict[str, Value], exact: str) -> None:
-    assert exact_target(emulated(name, **detail)) == exact
+    bare = emulated(name)
+    target = structs.replace(bare.target, detail=bare.target.detail | detail)
+    assert exact_target(structs.replace(bare, target=target)) == exact
 
 
 def test_the_exact_target_of_each_kernel_is_one_that_the_lab_knows() -> None:

@@ -75,9 +75,8 @@ def page(text: str) -> Reader:
 
 
 def test_of_the_headline_only_the_first_sentence_is_bold() -> None:
-    late = {"missed": 0, "max": 3.2e6, "p50": 900.0}
     short = Result(case=0, bench="dk.periodic", params={"period": 10**6}, load="none", status="ok",
-                   n=5000, flags=["no_rt"], **late)  # fmt: skip
+                   n=5000, flags=["no_rt"], missed=0, max=3.2e6, p50=900.0)  # fmt: skip
     trial = msgspec.structs.replace(run(), results=[short], slopes=[])
     (says,) = re.findall(r'<p class="says">(.*?)</p>', compose([trial]), re.DOTALL)
     first, _, further = says.partition(' <span class="further">')
