@@ -19,6 +19,7 @@ STEAL = 7  # column of a cpu line in /proc/stat
 CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"
 READ = (
     f"{CPU}/", f"{CPU}/cpu[0-9]*/", f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor",
+    f"{CPU}/cpu[0-9]*/cpufreq/scaling_available_governors",
     f"{CPU}/cpu[0-9]*/topology/thread_siblings_list", f"{CPU}/cpu[0-9]*/cpuidle/",
     f"{CPU}/cpu[0-9]*/cpuidle/*/latency", f"{CPU}/cpu[0-9]*/cpuidle/*/disable",
     f"{CPU}/cpu[0-9]*/cpuidle/*/name", f"{CPU}/vulnerabilities/", f"{CPU}/vulnerabilities/*",

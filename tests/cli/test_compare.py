@@ -122,7 +122,7 @@ def test_how_long_pairs_take_is_told_before_the_first(fake: Fake, cli: Cli) -> N
         for line in cli("compare", "--run", "local", "local", *words).err.splitlines()
         if line.startswith("run ")
     ]
-    assert first == "run 1 of 4: pair 1, A, local, about 2.00 s left"
+    assert first == "run 1 of 4: pair 1, A, local, about 2 s left"
     assert second.startswith("run 2 of 4: pair 1, B, local, about ")
 
 

@@ -204,7 +204,8 @@ def test_below_the_first_bucket_nothing_is_zero(cli: Cli, tmp_path: Path) -> Non
         verdicts[limit] = [check["verdict"] for check in checks]
     assert verdicts == {
         "0ns": ["inconclusive", "failed"], "500ns": ["inconclusive", "failed"],
-        "1us": ["passed", "failed"], "3us": ["passed", "passed"],  # as the tool prints it
+        # Below the maximum, what the tool may have hidden can be above a limit.
+        "1us": ["inconclusive", "failed"], "3us": ["passed", "passed"],  # as the tool prints it
         "3500ns": ["passed", "inconclusive"], "4us": ["passed", "passed"],
     }  # fmt: skip
 

@@ -65,7 +65,7 @@ def test_the_plug_in_fails_a_test_of_a_system_that_lost_activations(
 ) -> None:
     keep(*QUIET, LOSSY[2])
     earlier = Compared.__new__(Compared)
-    vars(earlier).update(_url="https://host/series/key", _runs=QUIET)
+    vars(earlier).update(_url="https://host/series/key", _runs=QUIET, _remark="")
     measured: dict[str, Any] = {"it": rtstone.load(LOSSY[2].run_id)}
     monkeypatch.setattr(rtstone, "run", lambda bench, **_: measured["it"])
     with pytest.raises(pytest.fail.Exception, match=r"missed 35.97 %"):

@@ -42,9 +42,9 @@ def test_a_name_is_used_wherever_the_run_is(fake: Fake, cli: Cli, tmp_path: Path
     [
         (("tuned-1", "tuned-2"), "tuned"),
         (("rt 6.1 a", "rt 6.1 b"), "rt 6.1"),
-        (("6.1-a", "6.10-a"), "6.1-a and 1 more"),  # not one kernel
-        (("run1", "run2"), "run1 and 1 more"),
-        (("tuned", ""), "local"),
+        (("6.1-a", "6.10-a"), "6.1-a + 6.10-a"),  # not one kernel
+        (("run1", "run2"), "run1 + run2"),
+        (("tuned", ""), "local (ID)"),
     ],
 )
 def test_joined_runs_are_called_as_their_names_begin(
@@ -53,7 +53,9 @@ def test_joined_runs_are_called_as_their_names_begin(
     for name in (*names, "other"):
         assert cli("run", "null", *(("--name", name) if name else ())).status == 0
     done = cli("compare", "last~2,last~1", "last", "--json")
-    assert [column["label"] for column in done.document["columns"]] == [label, "other"]
+    first, other = done.document["columns"]
+    assert first["label"] == label.replace("ID", first["runs"][0][-4:])
+    assert other["label"] == "other"
 
 
 def test_a_page_has_the_name_as_its_title(fake: Fake, cli: Cli, tmp_path: Path) -> None:

@@ -756,7 +756,7 @@ def test_a_target_that_is_not_ready_is_refused_before_anything_is_stored(
     monkeypatch.setattr(qemu.Qemu, "version", "9.0")
     monkeypatch.setattr(qemu, "BUILT", tmp_path)
     done = cli("run", "null", "--target", "qemu:freertos-a64")
-    assert (done.status, "run `rtstone lab build`" in done.says) == (4, True)
+    assert (done.status, "run `rtstone lab build freertos-a64`" in done.says) == (4, True)
     monkeypatch.setenv("RTSTONE_AGENT", str(tmp_path / "none"))
     assert cli("run", "null").status == 4
     assert not home.exists() or not list(home.glob("runs/*"))
