@@ -41,6 +41,7 @@ SCHEMA = "rtstone.run/1"
 Value = records.Value
 Status = Literal["ok", "unsupported", "failed", "incomplete"]
 GRAVITY: tuple[Status, ...] = ("ok", "unsupported", "incomplete", "failed")  # ascending
+LOST_STATUSES: tuple[Status, ...] = ("incomplete", "failed")  # though it could have been measured
 NO_REASON = "no reason was recorded"
 STOPPED = "stopped"  # how a series ended that the host stopped
 BY_LIMIT = "limit"  # how one ended in which a sample was above the limit of --stop-above

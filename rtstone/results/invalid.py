@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rtstone.documents.run import Result
+from rtstone.documents.run import LOST_STATUSES, Result
 
 
 def invalid(results: Iterable[Result]) -> list[Result]:
     """Return the results that were lost, though their system could have been measured."""
-    return [result for result in results if result.status in {"failed", "incomplete"}]
+    return [result for result in results if result.status in LOST_STATUSES]
 
 
 def first_reason(results: Iterable[Result]) -> str:

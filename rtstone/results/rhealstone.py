@@ -13,7 +13,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from rtstone.documents.case_key import CaseKey, case_key
-from rtstone.documents.run import Figure, Result, Value
+from rtstone.documents.run import LOST_STATUSES, Figure, Result, Value
 from rtstone.wire.records import Bench, Param, TextTable
 
 COMPONENTS = {
@@ -260,7 +260,7 @@ def combine(number: Number, blank: Result, measured: list[Result]) -> list[Resul
         # What the system cannot have leaves a number that is good as far as it goes; a loss does
         # not.
         had = [components.results[name] for name, why in lacks.items() if why]
-        if any(result is None or result.status in {"failed", "incomplete"} for result in had):
+        if any(result is None or result.status in LOST_STATUSES for result in had):
             result = structs.replace(result, status="incomplete")
         elif not own:
             result = structs.replace(result, status="unsupported")

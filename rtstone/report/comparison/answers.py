@@ -11,12 +11,11 @@ from typing import NamedTuple
 
 from rtstone.documents.case_key import family
 from rtstone.documents.comparison import Cell, Column, Comparison, Effect, Row, Verdict
-from rtstone.documents.run import LOCAL
+from rtstone.documents.run import LOCAL, LOST_STATUSES
 from rtstone.report.comparison.words import INSTRUCTIONS, TIMES, Judged, by_part, imported
 from rtstone.results.estimates import TOO_FEW
 from rtstone.results.load_rates import lighter
 from rtstone.stats.comparison.effects import NO_FLOOR
-from rtstone.stats.comparison.main_case import LOST_STATUSES
 from rtstone.units import count, counted, rounded, seconds
 
 LARGEST = 10  # effects that the answers name together, but LEAST for each column

@@ -333,11 +333,9 @@ def by_part(effects: Sequence[Judged], verdict: Verdict) -> str:
 
     ``the median (3 of 3 cases), missed activations (1 of 2)``.
     """
-    parts = Counter(_PARTS.get(e.part.partition(" ")[0], e.part) for e in effects)
-    verdicts = Counter(
-        _PARTS.get(e.part.partition(" ")[0], e.part)
-        for e in effects if e.effect.verdict == verdict
-    )  # fmt: skip
+    pairs = [(_PARTS.get(e.part.partition(" ")[0], e.part), e.effect.verdict) for e in effects]
+    parts = Counter(part for part, _ in pairs)
+    verdicts = Counter(part for part, each in pairs if each == verdict)
     texts = list[str]()
     for part, number in verdicts.most_common():
         cases = counted(parts[part], "case") if not texts else str(parts[part])

@@ -21,6 +21,7 @@ from rtstone.documents.run import (
     BREAKDOWN,
     BY_LIMIT,
     LOCAL,
+    LOST_STATUSES,
     NO_REASON,
     UNREACHED,
     Result,
@@ -423,9 +424,7 @@ def _lost(run: Run, wakeups: Sequence[Subject]) -> str | None:
     lost = [
         s
         for s in subjects_of(run)
-        if s.result.bench in benches
-        and s.result.status in {"failed", "incomplete"}
-        and not s.result.not_begun
+        if s.result.bench in benches and s.result.status in LOST_STATUSES and not s.result.not_begun
     ]
     if not lost:
         return None

@@ -26,6 +26,7 @@ from rtstone.documents.comparison import (
 )
 from rtstone.documents.imported import WAKE_UPS
 from rtstone.documents.plan import INTERVALS
+from rtstone.documents.run import LOST_STATUSES
 from rtstone.stats.comparison.effects import LOST
 from rtstone.stats.comparison.judgement import Content, Pool, usable
 from rtstone.stats.standouts import PERIODIC
@@ -35,7 +36,6 @@ _NEAREST = ("tail", "median", "maximum")  # of a single case, the same if nothin
 _DIFFERENT: tuple[Verdict, ...] = ("better", "worse")
 _SIGN: Mapping[Verdict, int] = {"better": 1, "worse": -1}
 _SEVERAL = 3  # systems of which the best two are looked for
-LOST_STATUSES = ("failed", "incomplete")
 
 _State = Literal["measured", "lost", "both", "absent"]  # both: measured in some runs only
 
