@@ -86,7 +86,7 @@ def wakeups(every: Samples, recorded: Recording, handlers: Handlers) -> Wakeups:
     switches = recorded.of_kind(Kind.SWITCHED)
     idle = recorded.of_kind(Kind.IDLED)["count"].astype(np.int64)
     times, tasks = switches["count"].astype(np.int64), switches["what"]
-    delivered = recorded.of_kind(Kind.HANDLED)["size"].astype(np.int64)
+    held = recorded.of_kind(Kind.HANDLED)["size"].astype(np.int64)
     of_task = {task: times[tasks == task] for task in set(tasks.tolist())}
     step = math.ceil(every.per_tick) - 1  # by which it was due earlier: its clock goes by steps
     longest: tuple[int, int] | None = None
@@ -108,7 +108,8 @@ def wakeups(every: Samples, recorded: Recording, handlers: Handlers) -> Wakeups:
         if first < len(handlers.begins) and handlers.begins[first] < switch:
             begin = int(handlers.begins[first])
             waited = int(np.searchsorted(idle, begin)) - 1
-            late = max(late, min(begin - due + step, int(delivered[first])))
+            requested = begin - int(held[first])  # then, or later while interrupts were masked
+            late = max(late, requested - due + step)
             if waited >= 0:  # while it waits, time passes without instructions
                 late = max(late, int(idle[waited]) - due + step)
     length, sample = (longest[0], -longest[1]) if longest else (None, None)

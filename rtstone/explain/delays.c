@@ -13,8 +13,8 @@
  *
  * All are without interrupt handlers, which are written as records of their own, as others are:
  *
- *     HANDLED   count: when it began; what: when it ended; size: for how long interrupts had been
- *               delivered before
+ *     HANDLED   count: when it began; what: when it ended; size: for how long it may have been held
+ *               back, as interrupts were masked up to its begin; 0: it came at once
  *     SWITCHED  count: when; what: the task
  *     IDLED     count: when it began to wait for an interrupt
  *
@@ -34,6 +34,7 @@ static struct {
 static struct {
     bool is;
     uint64_t since, net; /* also since when they are delivered */
+    uint64_t last;       /* since when they had been masked until then */
     place begin;
 } masked;
 static struct {
@@ -44,7 +45,7 @@ static struct {
 static bool entered; /* the scheduler, which has not decided yet */
 static bool handling;
 static unsigned handling_at;
-static uint64_t handled, handling_since, delivered;
+static uint64_t handled, handling_since, held;
 static uint64_t running; /* the task */
 
 static uint64_t net(uint64_t when)
@@ -73,6 +74,8 @@ void delays_deliver(bool deliver, uint64_t when, place at)
         return;
     if (!deliver && entered && !handling) /* it masks interrupts, and then decides */
         need.is = entered = false;
+    if (deliver)
+        masked.last = masked.since;
     masked.is = !deliver;
     masked.since = when;
     masked.net = net(when);
@@ -135,7 +138,7 @@ void delays_interrupt(uint64_t when, unsigned level)
 {
     if (handling)
         return;
-    delivered = masked.is ? 0 : when - masked.since;
+    held = when - (masked.is ? masked.since : when == masked.since ? masked.last : when);
     handling = true;
     handling_at = level;
     handling_since = when;
@@ -146,7 +149,7 @@ void delays_leave(uint64_t when, place at)
     if (!handling)
         return;
     const uint32_t most = UINT32_MAX;
-    write_record(handling_since, when, delivered < most ? (uint32_t)delivered : most, HANDLED);
+    write_record(handling_since, when, held < most ? (uint32_t)held : most, HANDLED);
     handled += when - handling_since;
     handling = false;
     if (!stretch.is)

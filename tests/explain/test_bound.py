@@ -28,21 +28,20 @@ SOURCES = Path(__file__).parents[2] / "rtstone/explain"
 PROVIDED = """
 #include "delays.h"
 #include "tally.h"
-uint64_t rows[4096][3];
+uint64_t rows[4096][4];
 unsigned n_rows;
-static void row(uint64_t kind, uint64_t a, uint64_t b)
+static void row(uint64_t kind, uint64_t a, uint64_t b, uint32_t size)
 {
-    rows[n_rows][0] = kind, rows[n_rows][1] = a, rows[n_rows++][2] = b;
+    rows[n_rows][0] = kind, rows[n_rows][1] = a, rows[n_rows][2] = b, rows[n_rows++][3] = size;
 }
 void tally_add(unsigned kind, place begin, place end, uint64_t length, uint64_t at, uint64_t when)
 {
     (void)begin, (void)end, (void)when;
-    row(100 + kind, length, at);
+    row(100 + kind, length, at, 0);
 }
 void write_record(uint64_t when, uint64_t what, uint32_t size, uint32_t kind)
 {
-    (void)size;
-    row(kind, when, what);
+    row(kind, when, what, size);
 }
 """
 OTHER, OWN = 1, 2  # tasks
@@ -65,9 +64,14 @@ class Delays:
     def _call(self, name: str, *values: Any) -> None:
         getattr(self._library, name)(*values)
 
-    def follow(self, steps: Sequence[Step]) -> tuple[dict[Part, list[int]], list[tuple[int, int]]]:
-        """Return the terms by part, and the handlers, of what runs from now on."""
-        rows = ((ctypes.c_uint64 * 3) * 4096).in_dll(self._library, "rows")
+    def follow(
+        self, steps: Sequence[Step]
+    ) -> tuple[dict[Part, list[int]], list[tuple[int, int, int]]]:
+        """Return the terms by part, and the handlers, of what runs from now on.
+
+        A handler is its begin, its end, and for how long it may have been held back.
+        """
+        rows = ((ctypes.c_uint64 * 4) * 4096).in_dll(self._library, "rows")
         number = ctypes.c_uint.in_dll(self._library, "n_rows")
         number.value = 0
         start, tasks = self._now, iter(range(10, 100))
@@ -76,9 +80,9 @@ class Delays:
         self._now += len(steps)
         terms: dict[Part, list[int]] = {part: [] for part in NUMBERS}
         handlers = []
-        for kind, first, second in (tuple(row) for row in rows[: number.value]):
+        for kind, first, second, size in (tuple(row) for row in rows[: number.value]):
             if kind == Kind.HANDLED:
-                handlers.append((first - start, second - start))
+                handlers.append((first - start, second - start, size))
             for part, code in NUMBERS.items():
                 if kind == 100 + code:
                     terms[part].append(first)
@@ -133,14 +137,14 @@ def every(
 
 
 def bound(
-    composition: Composition, terms: dict[Part, list[int]], handlers: Sequence[tuple[int, int]]
+    composition: Composition, terms: dict[Part, list[int]], handlers: Sequence[tuple[int, ...]]
 ) -> int:
     """Return the bound of these terms."""
     longest = [
         Term(part=part, longest=max(lengths, default=0), n=len(lengths))
         for part, lengths in terms.items()
     ]
-    begins, ends = np.array(handlers, np.int64).reshape(-1, 2).T
+    begins, ends = np.array([handler[:2] for handler in handlers], np.int64).reshape(-1, 2).T
     return compose(composition, longest, Handlers(begins, ends))[0]
 
 
@@ -164,7 +168,7 @@ def test_no_schedule_is_above_and_the_worst_reaches_it(delays: Delays, name: str
         assert Counter(terms["head"]) == Counter(counted.head), schedule.steps
         assert Counter(terms["tail"]) == Counter(counted.tail), schedule.steps
         assert max(terms["gap"], default=0) <= schedules.GAP, schedule.steps
-        assert handlers == schedules.handlers(schedule.steps)
+        assert [handler[:2] for handler in handlers] == schedules.handlers(schedule.steps)
         assert schedule.latency <= bound(composition, terms, handlers), schedule.steps
         seen.append((schedule.latency, handlers))
         for part, lengths in terms.items():
@@ -173,6 +177,23 @@ def test_no_schedule_is_above_and_the_worst_reaches_it(delays: Delays, name: str
     # Some schedule is as long as the terms of all and its own handlers allow.
     slack = min(bound(composition, whole, handlers) - latency for latency, handlers in seen)
     assert slack == 0
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_no_schedule_of_a_late_timer_is_above(delays: Delays, name: str) -> None:
+    """The wake-up was due with the first instruction, and the timer asks later."""
+    system, programs, composition = SYSTEMS[name]
+    for code in programs():
+        for asks in range(1, len(code) + 1):
+            for other in (None, *range(asks, len(code) + 8)):
+                schedule = system(code, asks, HANDLER, other, OTHERS)
+                terms, handlers = delays.follow(schedule.steps)
+                begin, _, held = handlers[0]
+                late = max(begin - held, 0)
+                assert late <= asks, schedule.steps
+                latency = schedule.latency + asks
+                most = bound(composition, terms | {"timer": [late]}, handlers)
+                assert latency <= most, schedule.steps
 
 
 def test_a_request_that_the_scheduler_has_answered_leaves_no_gap(delays: Delays) -> None:
