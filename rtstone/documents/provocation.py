@@ -17,6 +17,7 @@ SCHEMA = "rtstone.provocation/1"
 Consent = Literal["own", "shared", "system", "lab"]
 CONSENTS: tuple[Consent, ...] = ("own", "shared", "system", "lab")
 
+Quantile = Literal["p50", "p99"]
 Outcome = Literal["beyond", "within", "nothing", "unsupported", "failed", "unmeasured"]
 
 
@@ -51,16 +52,29 @@ class Levels(msgspec.Struct, frozen=True, kw_only=True):
     missed: Natural
 
 
+class Shift(msgspec.Struct, frozen=True, kw_only=True):
+    """A quantile of wake-ups beside an action, against that of the controls of the same block.
+
+    ``ratio``: its median over the blocks.  ``p``: the chance of such ranks without a delay,
+    adjusted for both quantiles of all actions.  ``beyond``: a delay was shown.
+    """
+
+    quantile: Quantile
+    ratio: Number
+    p: Number
+    beyond: bool = False
+
+
 class Provoked(msgspec.Struct, frozen=True, kw_only=True):
     """An action and the wake-ups beside it.
 
     ``outcome``: "beyond" the controls, "within" them (no delay beyond them was shown), "nothing",
     no round of it completed, so that nothing is known, or why it did not run, with the reason.
     ``ratio``: natively the median over the blocks of its p99 over that of the controls, in the lab
-    its worst over that of the controls.  ``p``: natively the chance of such ranks without a delay,
-    adjusted for the number of actions; None in the lab.  ``rate``: rounds a second, or what else
-    the load counts, ``rate_unit``.  ``silent``: why it says nothing on this system, or "".
-    ``run``, ``case``: of its worst wake-up.  ``cause``: of that, by `rtstone explain`.
+    its worst over that of the controls.  ``shifts``: of its quantiles, natively.  ``rate``: rounds
+    a second, or what else the load counts, ``rate_unit``.  ``silent``: why it says nothing on this
+    system, or "".  ``run``, ``case``: of its worst wake-up.  ``cause``: of that, by `rtstone
+    explain`.
     """
 
     action: Action
@@ -68,7 +82,7 @@ class Provoked(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     levels: Levels | None = None
     ratio: Number | None = None
-    p: Number | None = None
+    shifts: list[Shift] = []
     rate: Number | None = None
     rate_unit: str = ""
     silent: str = ""

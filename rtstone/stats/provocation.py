@@ -1,11 +1,13 @@
 """Which actions of other processes or tasks delay a wake-up beyond the controls, and their order.
 
-On a machine a maximum of a few seconds proves nothing, as others cause maxima as well.  So p99 of a
-measurement is what counts, and its rank among the controls of its block: without a delay it is as
-likely to be any of them, whatever the machine does between blocks, as the order in a block is drawn
-by chance.  The number of controls below it, summed over the blocks, then has a distribution that is
-counted, not assumed.  Ties count as not below.  The chances of all actions are adjusted by Holm's
-method: that any action without an effect is called one has a probability of at most LEVEL.
+On a machine a maximum of a few seconds proves nothing, as others cause maxima as well.  So the
+QUANTILES of a measurement are what counts, and their ranks among the controls of its block: without
+a delay it is as likely to be any of them, whatever the machine does between blocks, as the order in
+a block is drawn by chance.  The number of controls below it, summed over the blocks, then has a
+distribution that is counted, not assumed.  Ties count as not below.  There are two quantiles, as
+one stall of a virtual machine, 20 ms of two seconds, decides the p99 of what it hits, but not its
+p50.  The chances of both of all actions are adjusted by Holm's method: that any action without an
+effect is called one has a probability of at most LEVEL.
 
 In the lab nothing but the action differs from the controls.  What its worst wake-up exceeds is the
 worst of the controls, each with a seed of its own; by less than FACTOR it may be the phase at which
@@ -22,13 +24,14 @@ from zlib import crc32
 
 from msgspec import structs
 
-from rtstone.documents.provocation import Action, Levels, Outcome, Provoked, System
+from rtstone.documents.provocation import Action, Levels, Outcome, Provoked, Quantile, Shift, System
 from rtstone.documents.run import QEMU, Result, Run
 from rtstone.errors import UsageError
 from rtstone.results.omitted import whole
 from rtstone.stats.holm import holm
 
 LEVEL = 0.05
+QUANTILES: tuple[Quantile, ...] = ("p50", "p99")
 FACTOR = 2.0
 
 
@@ -113,8 +116,8 @@ def _valid(place: _Placed) -> bool:
     return place.result.status == "ok" and place.result.n > 0
 
 
-def _p99(place: _Placed) -> float | None:
-    value: float | None = whole(place.result).p99
+def _value(place: _Placed, quantile: Quantile) -> float | None:
+    value: float | None = getattr(whole(place.result), quantile)
     return value
 
 
@@ -184,29 +187,32 @@ def _of_lab(row: Provoked, places: Sequence[_Placed], base: Sequence[_Placed]) -
 def _of_machine(
     row: Provoked, places: Sequence[_Placed], base: Sequence[_Placed], system: System
 ) -> Provoked:
-    """Return an action with the ratio of its p99 and the chance of its ranks, not yet adjusted."""
+    """Return an action with the shifts of its quantiles, whose chances are not yet adjusted."""
     row = _described(row, places)
-    blocks = list(_blocks(places, base, system))
-    if row.levels is None or not blocks:
+    if row.levels is None:
         return row
-    ratios = [value / median(controls) for value, controls in blocks if median(controls) > 0]
-    return structs.replace(
-        row, ratio=median(ratios) if ratios else None,
-        p=chance([(sum(c < value for c in controls), len(controls)) for value, controls in blocks]),
-    )  # fmt: skip
+    shifts = []
+    for quantile in QUANTILES:
+        blocks = list(_blocks(places, base, system, quantile))
+        ratios = [value / median(controls) for value, controls in blocks if median(controls) > 0]
+        ranks = [(sum(c < value for c in controls), len(controls)) for value, controls in blocks]
+        if ratios:
+            shifts.append(Shift(quantile=quantile, ratio=median(ratios), p=chance(ranks)))
+    ratio = next((shift.ratio for shift in shifts if shift.quantile == "p99"), None)
+    return structs.replace(row, ratio=ratio, shifts=shifts)
 
 
 def _blocks(
-    places: Sequence[_Placed], base: Sequence[_Placed], system: System
+    places: Sequence[_Placed], base: Sequence[_Placed], system: System, quantile: Quantile
 ) -> Iterator[tuple[float, list[float]]]:
-    """Yield p99 of an action and those of the controls in each block that has both."""
+    """Yield a quantile of an action and those of the controls in each block that has both."""
     for place in places:
-        value = _p99(place) if _valid(place) else None
+        value = _value(place, quantile) if _valid(place) else None
         controls = [
-            p99
+            level
             for control in base
             if control.number // system.controls == place.number and _valid(control)
-            if (p99 := _p99(control)) is not None
+            if (level := _value(control, quantile)) is not None
         ]
         if value is not None and controls:
             yield value, controls
@@ -229,12 +235,15 @@ def chance(ranks: Sequence[tuple[int, int]]) -> float:
 
 def _adjusted(actions: Sequence[Provoked]) -> list[Provoked]:
     """Return the actions with chances adjusted by Holm's method, and what they decide."""
-    tested = [(number, row.p) for number, row in enumerate(actions) if row.p is not None]
-    rows = list(actions)
-    for (number, _), p in zip(tested, holm([p for _, p in tested]), strict=True):
-        rows[number] = structs.replace(
-            rows[number], p=p, outcome="beyond" if p <= LEVEL else "within"
-        )
+    adjusted = iter(holm([shift.p for row in actions for shift in row.shifts]))
+    rows = []
+    for row in actions:
+        shifts = [structs.replace(shift, p=next(adjusted)) for shift in row.shifts]
+        shifts = [structs.replace(shift, beyond=shift.p <= LEVEL) for shift in shifts]
+        outcome: Outcome = row.outcome
+        if shifts:
+            outcome = "beyond" if any(shift.beyond for shift in shifts) else "within"
+        rows.append(structs.replace(row, shifts=shifts, outcome=outcome))
     return rows
 
 

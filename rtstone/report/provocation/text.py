@@ -129,10 +129,16 @@ def sentence(row: Provoked, system: System) -> str:
     text = f"{row.action.name}: while {row.action.meanwhile}, "
     if system.exact:
         text += f"a wake-up took {quantity(levels.max, system.unit)}"
+        if row.ratio is not None:
+            text += f", {rounded(row.ratio)} times that of the controls"
     else:
-        text += f"the p99 of wake-ups is {quantity(levels.p99, system.unit)}"
-    if row.ratio is not None:
-        text += f", {rounded(row.ratio)} times that of the controls"
+        text += "; ".join(
+            f"the {shift.quantile} of wake-ups is "
+            f"{quantity(getattr(levels, shift.quantile), system.unit)}, "
+            f"{rounded(shift.ratio)} times that of the controls"
+            for shift in row.shifts
+            if shift.beyond
+        )
     return f"{text}. {row.cause}" if row.cause else text
 
 
@@ -170,7 +176,10 @@ def _rate(row: Provoked) -> str:
 
 
 def _verdict(row: Provoked) -> str:
-    return "says nothing" if row.silent and row.levels else _VERDICTS[row.outcome]
+    if row.silent and row.levels:
+        return "says nothing"
+    shown = [shift.quantile for shift in row.shifts if shift.beyond]
+    return " ".join([_VERDICTS[row.outcome], *(["in", " and ".join(shown)] if shown else [])])
 
 
 def beside(systems: Sequence[System]) -> Table:
@@ -227,10 +236,10 @@ def notes(system: System) -> Iterator[str]:
         )
     else:
         yield (
-            "Ranked by p99 over that of the controls (a load that only computes) in the same of "
-            f"{counted(system.blocks, 'block')}; a worst value of a few seconds proves nothing "
-            "here. That any action without an effect is called beyond the controls has a chance "
-            "of at most 5%."
+            "Beyond the controls: p50 or p99 is certainly above those beside a load that only "
+            f"computes, in the same of {counted(system.blocks, 'block')}; that any action without "
+            "an effect is called so has a chance of at most 5%. Ranked by p99 over that of the "
+            "controls. A worst value of a few seconds proves nothing here."
         )
     yield (
         "A delay is one while an action runs: it may be due to what the action sets going, a "
