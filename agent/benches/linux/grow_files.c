@@ -7,6 +7,7 @@
 #include <sys/inotify.h>
 
 #include "grow.h"
+#include "posix.h"
 
 static int watcher = -1, event = -1; /* an epoll instance, and a descriptor apart from the others */
 static int fd[GROW_MAX];
@@ -143,17 +144,28 @@ static bool lock_file(int n, grow_span *span)
     return !err && !fcntl(event, F_SETLK, &range);
 }
 
-/* Instances are few by default (fs.inotify.max_user_instances); that setting is left alone. */
+/*
+ * Instances are few by default (fs.inotify.max_user_instances); that setting is left alone. Of files
+ * without a name in any directory, as those in memory, newer kernels report nothing.
+ */
 static int inotify_instances(rts_case *c, int n)
 {
-    char path[32];
-    if (memory_file(c))
-        return -1;
+    char path[32], why[RTS_REASON];
+    event = posix_scratch_file(0, why, sizeof why);
+    if (event < 0)
+        return rts_unsupported(c, "%s", why);
     snprintf(path, sizeof path, "/proc/self/fd/%d", event);
     for (int i = 0; i < n; i++) {
         fd[i] = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
         if (fd[i] < 0 || inotify_add_watch(fd[i], path, IN_MODIFY) < 0)
             return grow_refused(c, "inotify instances (fs.inotify.max_user_instances)", i);
+    }
+    if (pwrite(event, "x", 1, 0) != 1)
+        return rts_port_failed(c, "cannot write a file", -errno);
+    for (int i = 0; i < n; i++) {
+        struct pollfd reported = {.fd = fd[i], .events = POLLIN};
+        if (poll(&reported, 1, 0) != 1)
+            return rts_unsupported(c, "inotify reports no write to this file");
     }
     return 0;
 }
