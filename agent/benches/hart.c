@@ -11,6 +11,7 @@
 
 #include "bench.h"
 #include "load.h"
+#include "random.h"
 #include "whetstone.h"
 
 #define SECOND_NS INT64_C(1000000000)
@@ -153,30 +154,6 @@ static void note_response(hart_task *t, rts_ns release, rts_ns now)
     }
 }
 
-/* ---- random arrivals: the same on every system ----------------------------------------------- */
-
-static uint32_t draw(uint64_t *state)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(*state >> 32);
-}
-
-/*
- * Returns an exponentially distributed time, using comparisons only (von Neumann 1951): logarithms
- * differ between systems.
- */
-static rts_ns exponential(uint64_t *state, rts_ns mean)
-{
-    for (uint64_t whole = 0;; whole++) {
-        uint32_t first = draw(state), previous = first, next;
-        unsigned n = 1;
-        for (; (next = draw(state)) < previous; n++)
-            previous = next;
-        if (n % 2)
-            return rts_ns_of(mean.ns * whole + rts_scale(mean.ns, first, UINT64_C(1) << 32));
-    }
-}
-
 /* ---- the tasks' work ------------------------------------------------------------------------- */
 
 static void work(hart_task *t, int64_t passes)
@@ -254,7 +231,7 @@ typedef struct sporadic_job {
 
 static rts_ns next_arrival(sporadic_job *job)
 {
-    rts_ns extra = exponential(&job->t->random, job->t->spec.mean_gap);
+    rts_ns extra = rts_draw_exponential(&job->t->random, job->t->spec.mean_gap);
     return job->at = rts_ns_add(job->at, rts_ns_add(job->gap, extra));
 }
 
