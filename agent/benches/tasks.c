@@ -20,7 +20,6 @@
 #ifndef RTS_SMALL_CODE /* there it has no room, and the text of a set neither */
 
 #define SECOND_NS INT64_C(1000000000)
-#define TEXT_BYTES (RTS_PARAM_BYTES - 16)
 #define TASKS 32
 #define RESOURCES 16
 #define USES 8
@@ -32,7 +31,7 @@
 #define MISSES 16                   /* of each task, around which the sections are reported */
 #define ROW_BYTES 128
 
-/* The longest text and number of a task's line, so that its name says which one it is. */
+/* Without a text: a resource, a chain of two tasks, and one that arrives at random. */
 #define FIVE_TASKS                                                                                 \
     "+i/control:P1000000d800000w60000x200000l1k0a50000b70000/"                                     \
     "act:W2d2000000w300000l2/sense:P5000000d5000000w500000l3k0a0b100000/"                          \
@@ -40,7 +39,7 @@
 
 typedef struct set_params {
     int64_t seed;
-    char set[TEXT_BYTES - 8];
+    char taskset[RTS_PARAM_BYTES - 24];
 } set_params;
 
 enum { NOBODY = -1 };
@@ -52,7 +51,7 @@ typedef struct use {
     uint64_t after, until;
 } use;
 
-/* When a job asked for a resource, had it, and had released it: ns since the start. */
+/* When a job asked for a resource, had it, and gave it back: ns since the start. */
 typedef struct section {
     uint64_t requested, taken, released;
     bool reported;
@@ -121,7 +120,7 @@ struct task_set {
 static const char *text_of(const rts_case *c)
 {
     const set_params *p = rts_params(c);
-    return p->set[0] ? p->set : FIVE_TASKS;
+    return p->taskset[0] ? p->taskset : FIVE_TASKS;
 }
 
 static int bad_text(task_set *x, const char *at)
@@ -456,11 +455,11 @@ static uint64_t do_work(set_task *t, uint64_t work, section *sections)
         work_between(t, done, next.at);
         done = next.at;
         if (next.ends) {
+            if (s) /* before others run because of it */
+                s->released = since_start(x);
             unlock(r);
             held &= ~bit;
             past |= bit;
-            if (s)
-                s->released = since_start(x);
             continue;
         }
         uint64_t requested = since_start(x);
@@ -736,6 +735,17 @@ static bool all_ended(const task_set *x)
     return true;
 }
 
+/* The series of a task end as the time does for which the set was to run. */
+static void end_series(set_task *t, rts_ns end)
+{
+    rts_rec *series[] = {t->start, t->response, t->blocked};
+    for (unsigned i = 0; i < 3; i++)
+        if (series[i]) {
+            series[i]->deadline = end.ns;
+            rts_rec_look(series[i], end.ns);
+        }
+}
+
 /* Sleeps while the set runs, and ends it if that takes more than twice its duration. */
 static void run_tasks(task_set *x)
 {
@@ -759,6 +769,8 @@ static void run_tasks(task_set *x)
     while (!all_ended(x)) /* each at the end of its piece of work, or at its release */
         rts_sleep_until_ns(rts_ns_add(rts_time_ns(), rts_ns_of(GRACE_NS / 100)));
     rts_port_section_end(&c->job);
+    for (unsigned i = 0; i < x->n; i++)
+        end_series(&x->task[i], end);
 }
 
 static int check_tasks(const task_set *x)
@@ -886,7 +898,7 @@ static int run_set(rts_case *c)
 static const rts_param set_param[] = {
     RTS_INT(set_params, seed, NULL, 1, 0, INT64_C(1000000000000),
             "random numbers of arrivals, jitters and work begin from it"),
-    RTS_TEXT(set_params, set,
+    RTS_TEXT(set_params, taskset,
              "the tasks, as `rtstone tasks run FILE` writes them; none: five tasks with a "
              "resource and a chain"),
     RTS_PARAMS_END};

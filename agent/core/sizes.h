@@ -108,7 +108,7 @@
 
 /* Bytes of the largest struct of parameters; checked when a table is compiled. */
 #ifndef RTS_PARAM_BYTES
-#define RTS_PARAM_BYTES 1024
+#define RTS_PARAM_BYTES 2048
 #endif
 
 /* Alignment of data written by different tasks (bytes). */

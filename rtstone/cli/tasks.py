@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from rtstone.cli.output import OutputFile, print_document, save, write_file
 from rtstone.cli.parameters import JSON, RUN
 from rtstone.cli.progress import working
+from rtstone.cli.task_files import RT_APP, SET, converted, read
+from rtstone.cli.tasks_run import run_command
 from rtstone.documents.check import FAILED
 from rtstone.errors import Inconclusive, UsageError
 from rtstone.printable import shown
 from rtstone.units import counted
 
-if TYPE_CHECKING:
-    from rtstone.documents.tasks import TaskSet
-
-RT_APP = ".json"  # the end of a file's name in the form of rt-app; any other is TOML
 NEW = "tasks.toml"
-
-SET = click.Path(path_type=Path)
 
 
 @click.group("tasks")
 def command() -> None:
-    """Check whether the deadlines of a task set hold: a file of tasks, resources and chains."""
+    """Check and run a task set, a file of tasks, resources and chains: do its deadlines hold?"""
 
 
 @command.command("new")
@@ -67,7 +62,7 @@ def check_command(file: Path, run: str | None, json: bool, output: Path | None) 
     from rtstone.tasks.analysis.check import check
     from rtstone.tasks.costs import taken, timed
 
-    tasks = _read(file)
+    tasks = read(file)
     costs = Costs() if run is None else taken(load(find(run)))
     with working("checking"):
         document = check(timed(tasks, costs.kwips), costs, shown(str(file)))
@@ -99,10 +94,10 @@ def convert_command(file: Path, output: Path) -> None:
     from rtstone.tasks.writing import toml_text
 
     if output.suffix.lower() == RT_APP:
-        written = rtapp.write(_read(file))
+        written = rtapp.write(read(file))
         text, left = written.text, written.left
     else:
-        tasks, left = _converted(file)
+        tasks, left = converted(file)
         text = toml_text(tasks)
         left = [*left, *(f"task '{task.name}': its histogram, which becomes a range"
                          for task in tasks.tasks if task.work.histogram)]  # fmt: skip
@@ -114,19 +109,4 @@ def convert_command(file: Path, output: Path) -> None:
     )
 
 
-def _read(file: Path) -> TaskSet:
-    """Return the task set of a file, and note what a file of rt-app says beyond it."""
-    tasks, left = _converted(file)
-    for item in left:
-        click.echo(f"not in the task set: {item}", err=True)
-    return tasks
-
-
-def _converted(file: Path) -> tuple[TaskSet, list[str]]:
-    if file.suffix.lower() == RT_APP:
-        from rtstone.tasks import rtapp
-
-        return rtapp.load(file)
-    from rtstone.tasks.file import load
-
-    return load(file), []
+command.add_command(run_command)

@@ -18,7 +18,7 @@ from rtstone.wire.parameters import quantity
 from rtstone.wire.records import Bench
 
 # Parameters that are named only where they differ.
-SELDOM_NAMED = ANOTHER_RUN | {"config", "batch"}
+SELDOM_NAMED = ANOTHER_RUN | {"config", "batch", "taskset"}
 
 Case = tuple[str, Mapping[str, Value], str, str]  # bench, parameters, series, load
 

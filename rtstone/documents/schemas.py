@@ -33,6 +33,7 @@ DOCUMENTS = {
     "simulation": ("simulation", "Simulation"),
     "simulated-hartstone": ("simulation", "Hartstone"),
     "schedulability": ("tasks", "Schedulability"),
+    "tasks-run": ("tasks_run", "TasksRun"),
     "server-projects": ("server", "Projects"),
     "server-overview": ("server", "Overview"),
     "server-latencies": ("server", "Latencies"),

@@ -18,7 +18,7 @@ SCHEMA = "rtstone.tasks-run/1"
 Outcome = Literal["fails", "inconclusive", "holds"]
 
 # Whose a part of a response is; see Share.
-Owner = Literal["own", "task", "resource", "system"]
+Owner = Literal["own", "release", "task", "resource", "system"]
 
 # Why the schedule around a job is kept.
 Reason = Literal["missed", "largest"]
@@ -40,9 +40,9 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
 class Share(msgspec.Struct, frozen=True, kw_only=True):
     """A part of a response.
 
-    ``own``: the job's own work.  ``task``: the task ``name`` ran, which is more urgent, or goes
-    before it.  ``resource``: it waited for what the task ``name`` held, which ran.  ``system``:
-    nothing of the set accounts for it.
+    ``own``: the job's own work.  ``release``: the drawn jitter, by which it was released after its
+    arrival.  ``task``: the task ``name`` ran.  ``resource``: the task ``name`` ran, and held what
+    the job waited for.  ``system``: no work of the set accounts for it.
     """
 
     owner: Owner
@@ -51,7 +51,7 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True):
-    """A critical section of a job: when it asked for the resource, had it, and had released it."""
+    """A critical section of a job: when it asked for the resource, had it, and gave it back."""
 
     resource: str
     requested_ns: int
@@ -87,7 +87,8 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True):
 class Window(msgspec.Struct, frozen=True, kw_only=True):
     """The schedule around a job, from its arrival to its end.
 
-    ``jobs``: all that overlap it.  ``running``: who had the CPU, on one CPU; empty on several.
+    ``jobs``: that overlap it, the first
+    of very many.  ``running``: who had the CPU, on one CPU; empty on several.
     ``shares`` add up to the response.  ``sentence``: what ran meanwhile, in words.
     """
 
@@ -137,11 +138,12 @@ class TaskRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChainRun(msgspec.Struct, frozen=True, kw_only=True):
-    """What a chain did, over its outputs.
+    """What a chain did.
 
-    ``latency``: from the arrival of its first task to the first output that is based on it.
-    ``reaction``: from a change at the input, just after the first task has read it the time
-    before.  ``age``: of the input, when the output that is based on it is replaced by the next.
+    A task reads at its start, and writes at its end.  ``latency``: from an arrival of the first
+    task to the first output that shows what it read, or something later.  ``reaction``: the same
+    from a change at the input that just missed the arrival before.  ``age``: from the arrival at
+    which the input was read to each output that is based on it.
     """
 
     chain: str
@@ -158,8 +160,7 @@ class TasksRun(msgspec.Struct, frozen=True, kw_only=True):
 
     ``sentence``: the answer.  ``run_id``: of the stored run, whose results are the distributions.
     ``windows``: around missed jobs, and around the largest response of each task; ``unshown``:
-    missed jobs that have none.  ``lateness_ns``: by how much a job's work took longer than what
-    it was, at most, where that is known.
+    missed jobs that have none.
     """
 
     schema: str = SCHEMA
@@ -167,7 +168,6 @@ class TasksRun(msgspec.Struct, frozen=True, kw_only=True):
     file: str
     run_id: str
     target: str
-    system: str
     load: str
     set: TaskSet
     duration_ns: int

@@ -15,10 +15,11 @@ import msgspec
 from rtstone import files
 from rtstone.documents.explanation import Explanation
 from rtstone.documents.sections import SectionsOfRun
+from rtstone.documents.tasks_run import TasksRun
 from rtstone.printable import parsed, shown
 from rtstone.store.layout import UNREADABLE
 
-Attached = TypeVar("Attached", Explanation, SectionsOfRun)
+Attached = TypeVar("Attached", Explanation, SectionsOfRun, TasksRun)
 
 
 def attachments(

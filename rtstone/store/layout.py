@@ -20,7 +20,10 @@ PLAN, LOG, RUN = "plan.json", "wire.log", "run.json"
 # Of a sample by the numbers of its case and its own; one of a named series has that name's hash.
 EXPLANATION = re.compile(r"explanation-\d{1,19}-\d{1,19}(?:-[0-9a-f]{8})?\.json")
 SECTIONS = re.compile(r"sections-\d{1,19}(?:-[0-9a-f]{8})?\.json")  # of a case, the same
-ATTACHED = re.compile(f"{EXPLANATION.pattern}|{SECTIONS.pattern}")  # to a run, later
+TASKS_RUN = re.compile(r"tasks-run\.json")  # what a task set did
+ATTACHED = re.compile(  # to a run, later
+    f"{EXPLANATION.pattern}|{SECTIONS.pattern}|{TASKS_RUN.pattern}"
+)
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,149}")  # that other stores may give a run
 RUNS, CATALOGUE = "runs", "catalogue.db"  # of a store: its run directories, and their cache
 NEW = ".new"  # suffix of a file that is still being written

@@ -6,6 +6,7 @@ wire-2.log  the same after the run was resumed, and so on
 run.json    the document, written last and atomically; assembled from the others if it is missing
 explanation-CASE-SAMPLE.json  where the time of a sample went, on request (explanations.py)
 sections-CASE.json  what nothing could preempt in a case, on request (sections.py)
+tasks-run.json  what the task set did that ran (tasks_run.py)
 
 Files are always created anew, never through a link, as the directory may belong to another user.
 """
