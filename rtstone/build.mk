@@ -2,7 +2,7 @@
 
 engine: $(ENGINE) $(PLUGINS)
 
-ENGINE_SOURCE := $(addprefix rtstone/simulate/,engine.c hartstone.c)
+ENGINE_SOURCE := $(addprefix rtstone/simulate/,engine.c hartstone.c schedule.c)
 ENGINE_HEADER := $(ENGINE_SOURCE:.c=.h)
 ENGINE_FLAGS := -std=c11 -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wold-style-definition -Wundef -Wvla -Wpointer-arith -Wwrite-strings

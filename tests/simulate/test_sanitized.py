@@ -6,13 +6,18 @@ import hashlib
 import os
 import subprocess
 import sys
+from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rtstone.simulate.engine import simulate
 from rtstone.simulate.hartengine import run
+from rtstone.tasks.simulation import System
+from rtstone.tasks.simulation import simulate as schedule
 from tests.simulate import test_engine, test_hartengine
+from tests.tasks import test_simulation
 
 ROOT = Path(__file__).parents[2]
 ENGINE = ROOT / "build/sanitized/engine.so"
@@ -50,4 +55,9 @@ def results() -> str:
     for how in test_hartengine.HOW:
         for test in test_hartengine.played(*how):
             digest.update(run(*test).counts.tobytes())
+    for kind in test_simulation.KINDS:
+        for _, tasks, jobs in islice(test_simulation.sets(kind), 20):
+            costs = System(switch=np.array([1, 0]), resume=np.array([1]), runtime=7, period=9)
+            for times in schedule(tasks, jobs, costs, end=test_simulation.LAST):
+                digest.update(b"".join(array.tobytes() for array in times))
     return digest.hexdigest()

@@ -6,7 +6,7 @@ says of each policy and protocol.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import lcm
@@ -43,10 +43,23 @@ class Plan:
 
 
 class Schedule:
-    """The schedule of a task set in ticks; all tasks may run on all of its CPUs."""
+    """The schedule of a task set in ticks.
 
-    def __init__(self, tasks: TaskSet, plan: Plan, cpus: int = 1) -> None:
-        self.set, self.cpus = tasks, cpus
+    ``cpus``: their number, all tasks may run on all; None: as the tasks say.  ``stolen``: ticks in
+    which nobody executes.  ``limit``: ticks of each so many in which tasks with a priority may, on
+    each CPU.
+    """
+
+    def __init__(
+        self, tasks: TaskSet, plan: Plan, cpus: int | None = 1, *,
+        stolen: Collection[int] = (), limit: tuple[int, int] | None = None,
+    ) -> None:  # fmt: skip
+        own = sorted({cpu for task in tasks.tasks for cpu in task.cpus})
+        self.set, self.cpus = tasks, own if cpus is None else list(range(cpus))
+        self.anywhere = cpus is not None
+        self.stolen, self.limit = stolen, limit
+        self.used = dict.fromkeys(self.cpus, 0)
+        self.last: dict[int, int] = {}  # the task that each CPU has
         self.plan = plan
         self.protocol = {resource.name: resource.protocol for resource in tasks.resources}
         self.owner: dict[str, Job] = {}
@@ -79,14 +92,17 @@ class Schedule:
     def urgency(self, job: Job, seen: tuple[Job, ...] = ()) -> tuple[int, int]:
         best = self.own(job)
         for name in job.holds:
-            if self.protocol[name] in {"protect", "ceiling"}:
-                users = [t for t in self.set.tasks if any(u.resource == name for u in t.uses)]
-                best = max([best, *((t.priority, 0) for t in users if isinstance(t.priority, int))])
-            if self.protocol[name] == "inherit":
+            if self.protocol[name] == "protect":
+                best = max(best, (self.ceiling(name), 0))
+            if self.protocol[name] in {"inherit", "ceiling"}:
                 for other in self.heads():
                     if other.waits == name and other not in seen:
                         best = max(best, self.urgency(other, (*seen, job)))
         return best
+
+    def ceiling(self, name: str) -> int:
+        users = [t for t in self.set.tasks if any(u.resource == name for u in t.uses)]
+        return max((t.priority for t in users if isinstance(t.priority, int)), default=-2)
 
     def heads(self) -> list[Job]:
         return [queue[0] for queue in self.queues if queue]
@@ -95,6 +111,8 @@ class Schedule:
 
     def run(self, end: int) -> list[Job]:
         for now in range(end):
+            if self.limit is not None and now % self.limit[1] == 0:
+                self.used = dict.fromkeys(self.cpus, 0)
             for number in self.sequence:
                 jobs = self.plan.jobs[number]
                 while self.next[number] < len(jobs) and jobs[self.next[number]][1] == now:
@@ -106,8 +124,9 @@ class Schedule:
                     self.next[number] == len(self.plan.jobs[number]) for number in self.sequence
                 ):
                     break
+                self.last = {}
                 continue
-            for job in self.choose():
+            for job in self.choose() if now not in self.stolen else ():
                 job.begin = now if job.begin is None else job.begin
                 job.done += 1
                 self.spend(job)
@@ -131,10 +150,25 @@ class Schedule:
         while True:
             ready = [job for job in self.heads() if job.waits is None]
             ready.sort(key=self.place)
-            running = ready[: self.cpus]
-            entered = [self.enter(job) for job in running]
+            running: dict[int, Job] = {}
+            for job in ready:
+                free = [c for c in self.cpus if c not in running and self.may(job, c)]
+                if free:  # it stays where it is, if it can
+                    running[min(free, key=lambda c: (self.last.get(c) != job.task, c))] = job
+            ordered = [job for job in ready if job in running.values()]
+            entered = [self.enter(job) for job in ordered]
+            self.last = {cpu: job.task for cpu, job in running.items()}
             if all(entered):
-                return running
+                for cpu, job in running.items():
+                    self.used[cpu] += self.set.tasks[job.task].policy in {"fifo", "rr"}
+                return ordered
+
+    def may(self, job: Job, cpu: int) -> bool:
+        task = self.set.tasks[job.task]
+        limited = self.limit is not None and task.policy in {"fifo", "rr"}
+        if limited and self.limit is not None and self.used[cpu] >= self.limit[0]:
+            return False
+        return self.anywhere or cpu in task.cpus
 
     def place(self, job: Job) -> tuple[int, int, int]:
         """Return what a job is sorted by; of equal deadlines that of one task comes last."""
@@ -150,6 +184,15 @@ class Schedule:
             if use.resource in self.owner:
                 job.waits = use.resource
                 return False
+            if self.protocol[use.resource] == "ceiling":
+                foreign = [
+                    name for name, protocol in self.protocol.items()
+                    if protocol == "ceiling" and self.owner.get(name, job) is not job
+                ]  # fmt: skip
+                highest = max(foreign, key=self.ceiling, default=None)
+                if highest is not None and self.ceiling(highest) >= self.urgency(job)[0]:
+                    job.waits = highest
+                    return False
             self.owner[use.resource] = job
             job.holds.append(use.resource)
         return True
