@@ -34,6 +34,7 @@ DOCUMENTS = {
     "simulated-hartstone": ("simulation", "Hartstone"),
     "schedulability": ("tasks", "Schedulability"),
     "tasks-run": ("tasks_run", "TasksRun"),
+    "tasks-explanation": ("tasks_explanation", "TasksExplanation"),
     "server-projects": ("server", "Projects"),
     "server-overview": ("server", "Overview"),
     "server-latencies": ("server", "Latencies"),

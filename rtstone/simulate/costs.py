@@ -37,7 +37,7 @@ def of_run(run: Run, *, switch_known: bool = False) -> Cost:
     if switch is not None:
         params = f" ballast={switch.params['ballast']}" if "ballast" in switch.params else ""
         sources = [f"switch: p50 of {switch.bench}{params}, {_circumstances(switch)}"]
-    period, lost = _tick_period(run), _interrupted(run)
+    period, lost = tick_period(run), _interrupted(run)
     if period is None or lost is None:
         why = "no CONFIG_HZ in its conditions" if period is None else f"no {INTERRUPTED}"
         sources.append(f"tick: unknown, {why}")
@@ -49,7 +49,7 @@ def of_run(run: Run, *, switch_known: bool = False) -> Cost:
             f"tick: CONFIG_HZ, and the {share:.4%} of time that {INTERRUPTED} lost to "
             f"interruptions, {_circumstances(result)}"
         )
-    runtime, period_us = _throttling(run)
+    runtime, period_us = throttling(run)
     if runtime:
         sources.append(
             f"real-time tasks: {runtime} of each {period_us} us, as kernels before 6.12 have it"
@@ -65,7 +65,7 @@ def of_run(run: Run, *, switch_known: bool = False) -> Cost:
     )
 
 
-def _throttling(run: Run) -> tuple[int, int]:
+def throttling(run: Run) -> tuple[int, int]:
     """Return runtime and period of real-time tasks in us; 0 and 0 where nothing throttles them.
 
     Since Linux 6.12 they pause only while others wait for their CPU.
@@ -93,7 +93,8 @@ def _ballast(result: Result) -> tuple[bool, int]:
     return result.load != "none", ballast if isinstance(ballast, int) else 0
 
 
-def _tick_period(run: Run) -> int | None:
+def tick_period(run: Run) -> int | None:
+    """Return the period of the clock interrupt in ns, None if it is not known."""
     config = run.conditions.get("kernel.config")
     for line in config if isinstance(config, list) else []:
         if match := _HZ.fullmatch(str(line)):
