@@ -37,7 +37,7 @@ enum { PH, PN, AH, SH, SA };
 enum { GAPS_WHOLE, GAPS_SHORTEST };
 
 typedef struct hart_params {
-    int64_t set, policy, form, gaps, duration, start, stop, stop_misses, speed;
+    int64_t set, policy, form, gaps, duration, start, stop, stop_misses, speed, first;
 } hart_params;
 
 /* ---- a task and its deadlines ---------------------------------------------------------------- */
@@ -630,13 +630,14 @@ typedef struct verdict {
 } verdict;
 
 typedef struct outcome {
-    verdict base, final;
-    verdict held;   /* the last test without a miss before the first that had one */
-    verdict missed; /* the first test with a miss */
-    verdict clean;  /* the last test without a miss; behind `missed` if that was a disturbance */
-    uint64_t bad;   /* deadlines missed or skipped in the last test */
-    double step;
-    unsigned cut; /* planned tests for which there was no time */
+    verdict final;
+    unsigned done;     /* tests */
+    verdict held;      /* the last test without a miss before the first that had one */
+    verdict missed;    /* the first test with a miss */
+    verdict clean;     /* the last test without a miss; behind `missed` if that was a disturbance */
+    uint64_t bad;      /* deadlines missed or skipped in the last test */
+    double base, step; /* utilisation of test 1, and what test 2 adds */
+    unsigned cut;      /* planned tests for which there was no time */
 } outcome;
 
 #define PARAMETER_BYTES 24
@@ -746,12 +747,13 @@ static int add_up(experiment *x, unsigned test, uint64_t *bad)
 static bool goes_on(const experiment *x, outcome *o)
 {
     const rts_case *c = x->c;
-    unsigned tests = o->final.test;
+    unsigned tests = o->done;
     rts_ns limit = rts_ns_of((uint64_t)c->common.time_ns);
     if (c->job.stop_requested ||
         (tests && o->bad >= (x->p->stop == STOP_FIRST ? 1 : (uint64_t)x->p->stop_misses)))
         return false;
-    if (tests == TESTS_MAX || x->full || (c->common.samples && tests == c->common.samples) ||
+    if (o->final.test == TESTS_MAX || x->full ||
+        (c->common.samples && tests == c->common.samples) ||
         (tests && utilisation(x) > UTILISATION_MAX))
         return false;
     if (!tests || !limit.ns || rts_ns_less(rts_ns_between(x->begin, rts_time_ns()), limit))
@@ -762,10 +764,7 @@ static bool goes_on(const experiment *x, outcome *o)
 
 static void conclude(experiment *x, outcome *o)
 {
-    if (o->final.test == 1)
-        o->base = o->final;
-    if (o->final.test == 2)
-        o->step = o->final.utilisation - o->base.utilisation;
+    o->done++;
     if (!o->bad)
         o->clean = o->final;
     else if (!o->missed.test)
@@ -791,11 +790,18 @@ static int run_tests(experiment *x, outcome *o)
 {
     rts_case *c = x->c;
     rts_table(c, "tests", has_sporadic(x) ? COLUMNS RESPONSES : COLUMNS);
-    for (make_set(x, 1); goes_on(x, o); make_set(x, o->final.test + 1)) {
-        unsigned test = o->final.test + 1;
+    make_set(x, 1);
+    o->base = utilisation(x);
+    make_set(x, 2);
+    o->step = utilisation(x) - o->base;
+    unsigned test = (unsigned)x->p->first;
+    make_set(x, test);
+    if (x->full)
+        return rts_unsupported(c, "no room for the tasks of test %u", test);
+    for (; goes_on(x, o); make_set(x, ++test)) {
         if (make_tasks(x) || run_tasks(x))
             return c->job.stop_requested ? 0 : -1;
-        if (x->refused && test == 1)
+        if (x->refused && !o->done)
             return rts_unsupported(c, "the system refused its first set of tasks: %s",
                                    x->p->policy == POLICY_EDF ? rts_port_why_no_deadline(x->refused)
                                                               : rts_port_strerror(x->refused));
@@ -818,8 +824,9 @@ static void tell_outcome(experiment *x, const outcome *o)
 {
     rts_case *c = x->c;
     bool broke = o->missed.test || x->refused;
-    rts_figure_add(c, broke ? "breakdown utilisation" : "no breakdown up to",
-                   100 * o->held.utilisation, "%");
+    if (x->p->first == 1) /* else nothing is known of the tests before */
+        rts_figure_add(c, broke ? "breakdown utilisation" : "no breakdown up to",
+                       100 * o->held.utilisation, "%");
     if (o->missed.test)
         rts_figure_add(c, "first miss at", 100 * o->missed.utilisation, "%");
     if (o->clean.test > o->missed.test && o->missed.test)
@@ -828,9 +835,9 @@ static void tell_outcome(experiment *x, const outcome *o)
         rts_figure_add(c, "set refused by the system at", 100 * utilisation(x), "%");
     rts_figure_add(c, "final test at", 100 * o->final.utilisation, "%");
     rts_count_add(c, "missed and skipped in it", o->bad, "deadlines");
-    rts_figure_add(c, "baseline", 100 * o->base.utilisation, "%");
+    rts_figure_add(c, "baseline", 100 * o->base, "%");
     rts_figure_add(c, "step", 100 * o->step, "%");
-    rts_figure_add(c, "tests", o->final.test, "");
+    rts_figure_add(c, "tests", o->done, "");
     rts_figure_add(c, "last test without a miss", o->clean.test, "");
     if (o->missed.test)
         rts_figure_add(c, "first test with a miss", o->missed.test, "");
@@ -999,7 +1006,7 @@ static int run_experiment(rts_case *c)
         return -1;
     int err = run_tests(x, &o);
     close_server(x);
-    if (o.base.test && !err)
+    if (o.done && !err)
         tell_outcome(x, &o);
     return err;
 }
@@ -1040,7 +1047,9 @@ static int run_raw(rts_case *c)
         RTS_INT(hart_params, stop_misses, "deadline", 50, 1, 1000000,                              \
                 "deadlines, missed or skipped, with which stop=total ends the experiment"),        \
         RTS_INT(hart_params, speed, "KWIPS", 0, 0, INT64_C(1000000000000),                         \
-                "raw speed of this system; 0: measure it first")
+                "raw speed of this system; 0: measure it first"),                                  \
+        RTS_INT(hart_params, first, "test", 1, 1, TESTS_MAX,                                       \
+                "the test to begin with; with samples=1 it is the only one")
 
 #define GAPS                                                                                       \
     RTS_CHOICE(hart_params, gaps, "whole|shortest", GAPS_WHOLE,                                    \
