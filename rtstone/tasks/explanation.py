@@ -247,7 +247,7 @@ def _shapley(bit: int, n: int, sums: Mapping[int, Fraction]) -> Fraction:
     value = Fraction(0)
     for mask, total in sums.items():
         if not mask >> bit & 1:
-            others = mask.bit_count()
-            orders = factorial(others) * factorial(n - others - 1)
+            earlier = mask.bit_count()
+            orders = factorial(earlier) * factorial(n - earlier - 1)
             value += Fraction(orders, factorial(n)) * (sums[mask | 1 << bit] - total)
     return value

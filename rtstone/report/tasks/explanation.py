@@ -9,7 +9,7 @@ from rich.text import Text
 
 from rtstone.documents.tasks_explanation import TaskExplanation, TasksExplanation
 from rtstone.report.parts.console import sentences
-from rtstone.report.parts.model import Block, Findings, Page, Section, Table
+from rtstone.report.parts.model import Block, Findings, Page, Section
 from rtstone.report.parts.model import Finding as Line
 from rtstone.report.parts.model_html import write
 from rtstone.report.parts.model_terminal import block_lines
@@ -113,28 +113,21 @@ def _notes(document: TasksExplanation) -> Iterator[str]:
 
 
 def _sections(document: TasksExplanation) -> list[Section]:
-    present = {share.part for task in document.tasks for share in task.shares}
-    parts = [cost.part for cost in document.parts if cost.part in present]
-    rows = [_row(task, len(parts)) for task in document.tasks]
-    columns = ["task", "analysis", "no costs", *parts, "unexplained", "measured", ""]
-    table = Table(columns, rows, texts=(len(columns) - 1,))
+    tasks = [Line(_way(task), label=task.task) for task in document.tasks]
     return [
-        Section("tasks", "Worst responses", [table]),
+        Section("tasks", "Worst responses", [Findings(tasks)]),
         Section("parts", "Costs", [_costs(document)]),
     ]
 
 
-def _row(task: TaskExplanation, parts: int) -> list[str]:
-    shares = [_signed(share.ns) for share in task.shares] or ["-"] * parts
-    chance = "" if task.sure or not task.unexplained_ns else "within chance"
-    return [
-        task.task, _time(task.bound_ns), _time(task.free_ns), *shares, _time(task.unexplained_ns),
-        _time(task.measured_ns), task.reason or chance,
-    ]  # fmt: skip
-
-
-def _time(ns: int | None) -> str:
-    return "-" if ns is None else _signed(ns)
+def _way(task: TaskExplanation) -> str:
+    """Return the way from the analysis of a task to what was measured."""
+    bound = "no bound" if task.bound_ns is None else f"{trimmed(task.bound_ns, 'ns')} by analysis"
+    measured = "" if task.measured_ns is None else f", {trimmed(task.measured_ns, 'ns')} measured"
+    if task.reason is not None:
+        return f"{bound}{measured}; {task.reason}"
+    free = "" if task.bound_ns is not None else f", {_signed(task.free_ns or 0)} without costs"
+    return f"{bound}{free}{measured}: {_parts(task)}"
 
 
 def _costs(document: TasksExplanation) -> Block:
@@ -142,7 +135,7 @@ def _costs(document: TasksExplanation) -> Block:
     for cost in document.parts:
         sizes = ""
         if cost.mean_ns is not None and cost.max_ns is not None:
-            sizes = f"{trimmed(cost.mean_ns, 'ns')} on average, {_time(cost.max_ns)} at most; "
+            sizes = f"{trimmed(cost.mean_ns, 'ns')} on average, {_signed(cost.max_ns)} at most; "
         lines.append(Line(f"{sizes}{cost.source}", label=cost.part))
     lines.append(Line(f"{document.drawings} drawings from seed {document.seed}", label="drawn"))
     return Findings(lines)
