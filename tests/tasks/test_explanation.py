@@ -105,6 +105,22 @@ def test_a_late_timer_is_named_and_sized() -> None:
 
 
 @pytest.mark.simulation
+def test_stalls_come_as_often_as_they_were_measured() -> None:
+    """Where they hit is random: what is measured lies within the drawings."""
+    rng = np.random.default_rng(22)
+    at = np.unique(rng.integers(0, END, 60))
+    jobs = ran(stolen=stolen(at[np.diff(at, prepend=-9) > 5], 5))
+    answers = explained(jobs, PartCosts(stall=constant(50_000), stalls=1500.0))
+    for name, worst in {"control": 20, "sense": 57}.items():
+        answer = answers[name]
+        assert answer.free_ns == worst * UNIT
+        assert 40_000 <= answer.shares[0].ns <= 150_000
+        assert not answer.sure
+    seldom = explained(jobs, PartCosts(stall=constant(50_000), stalls=1.0))["control"]
+    assert seldom.shares[0].ns < 40_000
+
+
+@pytest.mark.simulation
 def test_throttling_is_named_and_sized() -> None:
     jobs = ran(limit=(60, 100))
     answers = explained(jobs, PartCosts(runtime=60 * UNIT, period=100 * UNIT))

@@ -56,10 +56,10 @@ def test_a_run_without_results_has_no_parts_and_says_so() -> None:
 def test_a_switch_is_what_was_timed_one_by_one_with_the_least_ballast() -> None:
     single = result("ctx.ballast", [(900.0, 5), (2000.0, 1)])
     parts, sources = costs(
+        result("ctx.ballast", [(1.0, 1)], params={"ballast": 0}, load="none"),
         result("sched.yield.pair", [(5.0, 1)]),
         result("ctx.ballast", [(7.0, 1)], params={"ballast": 64}),
         result("ctx.ballast", [(6.0, 1)], params={"ballast": 0}, single=single),
-        result("ctx.ballast", [(1.0, 1)], params={"ballast": 0}, load="none"),
         result("ctx.ballast", [(1.0, 1)], params={"ballast": 0}, status="failed", reason="x"),
     )
     assert rows(parts.switch) == [(900, 5), (2000, 1)]

@@ -325,6 +325,23 @@ def test_a_job_that_goes_on_after_another_does_some_work_again() -> None:
     assert got[1].ended.tolist() == [10 + 6 + 2 + 5]
 
 
+def test_nothing_is_done_again_after_idling() -> None:
+    """The only task is throttled from 5 to 10, and nobody else has the CPU."""
+    tasks = task_set(task("low", 10, 50, 1))
+    jobs = [Load(np.array([0]), np.array([10]))]
+    got = simulate(tasks, jobs, System(resume=np.array([2]), runtime=5, period=10), end=100)
+    assert got[0].ended.tolist() == [15]
+
+
+def test_the_costs_of_switches_are_taken_in_turn() -> None:
+    tasks = task_set(task("high", 3, 20, 2), task("low", 10, 50, 1))
+    jobs = [Load(np.array([7]), np.array([3])), Load(np.array([0]), np.array([10]))]
+    got = simulate(tasks, jobs, System(switch=np.array([1, 2, 4])), end=100)
+    # To low from 0 to 1, to high from 7 to 9, back from 12 to 16.
+    assert [times.begun.tolist() for times in got] == [[9], [1]]
+    assert [times.ended.tolist() for times in got] == [[12], [20]]
+
+
 def test_what_was_held_while_work_is_done_again_is_not_released_twice() -> None:
     uses = [Use(resource="r", after_ns=0, for_ns=4), Use(resource="r", after_ns=4, for_ns=4)]
     tasks = task_set(
