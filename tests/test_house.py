@@ -33,7 +33,7 @@ MAY_IMPORT = {
     "formats": "documents results wire",
     "simulate": "documents results wire",  # flags that spoil what was measured
     # costs of a run; schedules of known phase; a set is run as any bench is
-    "tasks": "documents measure results simulate store targets wire",
+    "tasks": "documents measure results simulate stats store targets wire",
     "plot": "documents results",
     "explain": "documents lab measure results store targets wire",  # a run is run again
     "report": "documents results stats system wire",  # system: what grants rights

@@ -12,6 +12,7 @@ from rtstone.cli.parameters import JSON, RUN
 from rtstone.cli.progress import working
 from rtstone.cli.task_files import RT_APP, SET, converted, read
 from rtstone.cli.tasks_explain import explain_command
+from rtstone.cli.tasks_break import break_command
 from rtstone.cli.tasks_run import run_command
 from rtstone.documents.check import FAILED
 from rtstone.errors import Inconclusive, UsageError
@@ -112,3 +113,4 @@ def convert_command(file: Path, output: Path) -> None:
 
 command.add_command(explain_command)
 command.add_command(run_command)
+command.add_command(break_command)

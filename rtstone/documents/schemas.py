@@ -35,6 +35,7 @@ DOCUMENTS = {
     "schedulability": ("tasks", "Schedulability"),
     "tasks-run": ("tasks_run", "TasksRun"),
     "tasks-explanation": ("tasks_explanation", "TasksExplanation"),
+    "breakdown": ("breakdown_curve", "BreakdownCurve"),
     "server-projects": ("server", "Projects"),
     "server-overview": ("server", "Overview"),
     "server-latencies": ("server", "Latencies"),

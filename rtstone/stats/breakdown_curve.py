@@ -231,9 +231,9 @@ def _highest(shares: Sequence[float], sizes: Sequence[float]) -> list[float]:
     bound, highs = 1.0, []
     for first in reversed(range(len(shares))):
         missed = size = 0.0
-        for share, more in zip(shares[first:], sizes[first:], strict=True):
-            missed += share * more
-            size += more
+        for share, number in zip(shares[first:], sizes[first:], strict=True):
+            missed += share * number
+            size += number
             if missed / size < bound and size * _entropy(missed / size, bound) > _doubt():
                 bound = _highest_mean(missed / size, size)
         highs.append(bound)

@@ -39,7 +39,7 @@ def search(design: Design, draw: Draw) -> list[Point]:
     while step := following(design, points):
         of_level = trials.setdefault(step.level, [])
         of_level += [draw(step.level) for _ in range(step.tests)]
-        points = [Point(level, some) for level, some in trials.items()]
+        points = [Point(level, tests) for level, tests in trials.items()]
     return points
 
 

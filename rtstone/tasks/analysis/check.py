@@ -241,11 +241,10 @@ def _keeps_up(server: Server, level: int, place: Place, problem: Problem) -> boo
 # ---- verdicts -----------------------------------------------------------------------------------
 
 
-def _needs(item: Item) -> list[Need]:
+def needs(tasks: TaskSet, task: Task) -> list[Need]:
     """Return what a task needs; whoever says how often it may miss does not need every deadline."""
-    task = item.task
     lenient = any(need.measure in {"missed", "weakly_hard"} for need in task.needs)
-    deadline = item.deadline
+    deadline = tasks.deadline_ns(task)
     if task.policy == "other" and task.deadline_ns is None and not lenient:
         deadline = None
     if deadline is None or lenient:
@@ -255,7 +254,7 @@ def _needs(item: Item) -> list[Need]:
 
 def _task_check(item: Item, answer: Response, problem: Problem) -> TaskCheck:
     local = answer.bound if item.task.arrival != "woken" else answer.local
-    checks = [_need_check(need, item, answer, local) for need in _needs(item)]
+    checks = [_need_check(need, item, answer, local) for need in needs(problem.set, item.task)]
     deadline = item.deadline
     from_source = None
     if item.task.arrival == "woken" and answer.bound is not None:
