@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rtstone.cli.measuring import listener_for
-from rtstone.cli.output import print_document
+from rtstone.cli.output import OutputFile, print_document, save
 from rtstone.cli.parameters import JSON, LOAD, TARGET
 from rtstone.cli.progress import working
 from rtstone.cli.streams import maybe_unread
@@ -22,6 +23,9 @@ from rtstone.interrupt import Interrupt
 from rtstone.printable import arguments, shown
 from rtstone.targets.base import Target
 from rtstone.wire.parameters import duration
+
+if TYPE_CHECKING:
+    from rtstone.documents.tasks import Schedulability, TaskSet
 
 
 @click.command("run")
@@ -44,14 +48,27 @@ from rtstone.wire.parameters import duration
     help="Name of the run, shown everywhere and accepted wherever RUN is: `rtstone show NAME`.",
 )  # fmt: skip
 @JSON
+@click.option("-o", "output", type=OutputFile(), metavar="FILE.html", help="Also write a page.")
 def run_command(
-    file: Path, *, target: str, load: str, time: str, seed: int, name: str | None, json: bool
+    file: Path,
+    *,
+    target: str,
+    load: str,
+    time: str,
+    seed: int,
+    name: str | None,
+    json: bool,
+    output: Path | None,
 ) -> int:
     """Run a task set on a target, and say whether its needs were met, and what ran meanwhile.
 
     FILE is a task set, or a file of rt-app, FILE.json.  Exit code: 0 if all needs were met, 1 if
     one was not, 3 if so few jobs do not tell.
     """
+    if output is not None:
+        from rtstone.report.parts import frame
+
+        frame.bundle()
     from rtstone.store.layout import run_name
     from rtstone.tasks.run import measure
 
@@ -78,5 +95,20 @@ def run_command(
             screen = console(sys.stdout)
             lines = run_lines(document, run_name(path, name), screen.width)
             screen.print(*lines, sep="\n")
+    if output is not None:
+        from rtstone.report.tasks.run_page import compose
+
+        page = compose(document, _analysis(tasks, shown(str(file))), run_name(path, name))
+        save("the page", output, page, quiet=json)
     codes = {"holds": 0, "fails": FAILED, "inconclusive": Inconclusive.exit_code}
     return codes[document.outcome]
+
+
+def _analysis(tasks: TaskSet, file: str) -> Schedulability | None:
+    """Return what the analysis says of a set, None if the time of its work is not known."""
+    from rtstone.documents.tasks import Costs
+    from rtstone.tasks.analysis.check import check
+
+    if any(task.work.kwi is not None for task in tasks.tasks):
+        return None
+    return check(tasks, Costs(), file)

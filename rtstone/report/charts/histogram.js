@@ -68,14 +68,15 @@ export function histogram(chart) {
   const { unit, grid, series, marks = [], points, corrected = [] } = chart;
   const drawn = series.map(([, pairs]) => columns(grid, pairs));
   const all = [...drawn, ...corrected.map(([, pairs]) => columns(grid, pairs))].flat();
-  const ends = [Math.min(...all.map((c) => c[0])), Math.max(...all.map((c) => c[1]))];
+  const markAt = marks.map(([name, value]) => ({ xAxis: log(value, grid.floor), name }));
+  const ends = [Math.min(...all.map((c) => c[0]), ...markAt.map((m) => m.xAxis)),
+    Math.max(...all.map((c) => c[1]), ...markAt.map((m) => m.xAxis))];
   const pad = Math.max(grid.width * 2, (NARROWEST - (ends[1] - ends[0])) / 2);
   const [low, high] = [ends[0] - pad, ends[1] + pad];
   const top = Math.log10(Math.max(...all.map((c) => c[2]))) + 0.15;
   // Decades, and whole numbers between them where there is one decade only.
   const whole = (v) => Math.abs(v - Math.round(v)) < 1e-9;
   const yTicks = ticks(0, top).filter((v) => whole(v) || (top < 1 && whole(10 ** v)));
-  const markAt = marks.map(([name, value]) => ({ xAxis: log(value, grid.floor), name }));
   return {
     grid: { left: 46, right: 16, top: 34, bottom: 40 },
     tooltip: {
