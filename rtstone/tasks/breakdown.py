@@ -54,19 +54,19 @@ def break_down(
     exact = exact and not random(tasks)
     counted = what_counts(tasks, exact=exact)
     design = level_design(tasks, scale, counted, exact=exact)
-    duration = test_duration(tasks)
+    length = duration(tasks)
 
     def test(level: int, seed: int) -> BreakTest:
         measured = measure(
             times(tasks, scale, Fraction(level, PARTS)), file=file, target=target, load=load,
-            duration_ns=duration, seed=seed, interrupt=interrupt, listener=listener,
+            duration_ns=length, seed=seed, interrupt=interrupt, listener=listener,
             command=command,
         )  # fmt: skip
         return outcome(measured.document, counted, scale, seed)
 
     subject = Subject(
         file=file, title=tasks.title, target=target, load=load, scale=scale,
-        counted=counted, duration_ns=duration, parts=PARTS,
+        counted=counted, duration_ns=length, parts=PARTS,
         analysed=analysed(tasks, scale),
     )  # fmt: skip
     yield from search(subject, design, test)
@@ -151,7 +151,7 @@ def random(tasks: TaskSet) -> bool:
     )
 
 
-def test_duration(tasks: TaskSet) -> int:
+def duration(tasks: TaskSet) -> int:
     """Return how long a test is in ns: so many jobs are due in it, and so many of the rarest."""
     rates = [_rate(tasks.source(task.name)) for task in tasks.tasks]
     return min(MOST_NS, max(LEAST_NS, ceil(JOBS / sum(rates)), ceil(PERIODS / min(rates))))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 
@@ -18,6 +20,7 @@ from rtstone.documents.tasks_run import (
 from rtstone.report.parts.model import Bars, Boxes, Charts
 from rtstone.report.tasks import run_page
 from rtstone.report.tasks.run_page import compose
+from tests.conftest import Cli
 from tests.report.test_html import Reader
 
 # Control waits from 200 to 300 us for what log holds, and the system has the CPU at the end.
@@ -89,6 +92,18 @@ def test_a_strip_has_who_ran_and_who_waited_for_what() -> None:
     assert strip(WINDOW).title == "control, job 3: 1 ms, due after 800 µs"
 
 
+def test_a_job_is_ready_until_it_asks_for_a_resource() -> None:
+    """It is preempted at 100 us, and its wait is counted from 150 us on."""
+    first, *rest = WINDOW.running
+    running = [replace(first, to_ns=1_100_000), *rest]
+    section = replace(WINDOW.jobs[0].sections[0], requested_ns=1_150_000)
+    job = replace(WINDOW.jobs[0], sections=[section])
+    boxes = strip(replace(WINDOW, jobs=[job], running=running)).boxes
+    assert [(box.left, box.width, box.look) for box in boxes[:4]] == [
+        (0, 10, "k-handler"), (10, 5, "k-task"), (15, 15, "k-blocking"), (30, 60, "k-handler"),
+    ]  # fmt: skip
+
+
 def test_of_several_cpus_it_has_start_and_end() -> None:
     late = replace(WINDOW.jobs[0], start_ns=1_400_000)
     boxes = strip(replace(WINDOW, jobs=[late], running=[])).boxes
@@ -133,3 +148,12 @@ def test_the_page_begins_with_the_answer() -> None:
     text = "".join(Reader(compose(DOCUMENT, ANALYSIS, "last")).words)
     _, _, rest = text.partition("All needs held.")
     assert 0 < rest.index("Worst window") < rest.index("Margins") < rest.index("Responses")
+
+
+def test_a_run_writes_it(cli: Cli, tmp_path: Path) -> None:
+    tasks, page = tmp_path / "set.toml", tmp_path / "page.html"
+    tasks.write_text('[[task]]\nname = "x"\nperiod = "10ms"\nwork = "2ms"\npriority = 9\n')
+    done = cli("tasks", "run", tasks, "--target", "sim:exact", "--time", "100ms", "-o", page)
+    assert done.status == 0, done.err
+    text = "".join(Reader(page.read_text()).words)
+    assert "2 ms, 8 ms below" in text.replace("\u202f", " ").replace("\xa0", " ")

@@ -133,6 +133,16 @@ def test_tests_that_miss_all_or_nothing_count_as_one_value_each() -> None:
     assert 3 * entropy == pytest.approx(log(80), rel=1e-5)
 
 
+def test_a_level_that_scatters_more_than_others_has_wider_bounds() -> None:
+    """Three tests of it are three values, whatever the others are."""
+    steady = [Point(level, [Trial(100, 500)] * 3) for level in range(1, 9)]
+    wild = Point(9, [Trial(0, 500), Trial(0, 500), Trial(500, 500)])
+    assert scatter([*steady, wild]) < 200
+    high = bounds(NOISY, [*steady, wild])[-1].high
+    entropy = 1 / 3 * log(1 / 3 / high) + 2 / 3 * log(2 / 3 / (1 - high))
+    assert 3 * entropy == pytest.approx(log(80), rel=1e-5)
+
+
 def test_levels_above_tighten_the_upper_bound_and_levels_below_the_lower() -> None:
     clean = [Point(level, [Trial(0, 500)] * 3) for level in (10, 20, 30)]
     alone = bounds(NOISY, clean[:1])[0].high
