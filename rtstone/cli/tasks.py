@@ -11,8 +11,8 @@ from rtstone.cli.output import OutputFile, print_document, save, write_file
 from rtstone.cli.parameters import JSON, RUN
 from rtstone.cli.progress import working
 from rtstone.cli.task_files import RT_APP, SET, converted, read
-from rtstone.cli.tasks_explain import explain_command
 from rtstone.cli.tasks_break import break_command
+from rtstone.cli.tasks_explain import explain_command
 from rtstone.cli.tasks_run import run_command
 from rtstone.documents.check import FAILED
 from rtstone.errors import Inconclusive, UsageError
