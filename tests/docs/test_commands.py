@@ -62,6 +62,7 @@ NOT_HERE = {
     "growth wakeup --target qemu": "as growth --target qemu",
     "growth wakeup epoll": "as growth --target qemu",
     "provoke": "takes minutes; tests/cli/test_provoke.py measures two actions",
+    "tasks break": "takes minutes; tests/cli/test_tasks_break.py searches simulated systems",
     "campaign run night.toml --engine": "needs a cluster; tests/campaign/test_dask.py has one",
     "campaign pull": "needs runs of other machines; tests/campaign/test_pull.py has them",
     "simulate --engine": "as campaign run --engine",
