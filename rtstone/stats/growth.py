@@ -129,19 +129,29 @@ def _distinguished(points: Sequence[Point], tolerance: float) -> Fit:
     return alike[0]
 
 
+def _predicted(points: Sequence[Point], index: int, whole: Fit) -> bool:
+    """Return whether the other points predict one, by the class of all of them."""
+    n, cost = points[index]
+    rest = fit([*points[:index], *points[index + 1 :]], whole.growth)
+    predicted = rest.base + rest.slope * CURVES[whole.growth](n)
+    return abs(predicted / cost - 1) <= TOLERANCE
+
+
 def judge(points: Sequence[Point], tolerance: float = TOLERANCE) -> Judgement:
     """Return the class of at least ``LEAST`` points, by their distinct n, with costs above 0."""
     whole = _simplest(points, tolerance)
     grows = whole.growth != "constant"
+    exact = grows and tolerance <= TOLERANCE  # noise may look like a prediction
     if len(points) >= ROBUST and (grows or whole.misfit > tolerance):
         rests = [
             (list(CURVES).index(rest.growth), rest.misfit, n, rest)
             for index, (n, _) in enumerate(points)
             if (rest := _simplest([*points[:index], *points[index + 1 :]], tolerance)).misfit
             <= tolerance
-            # What one point alone makes is no growth, however well it fits.
+            # What one point alone makes is no growth, however well it fits: the others do not
+            # predict it.
             and (
-                rest.growth == "constant"
+                (rest.growth == "constant" and not (exact and _predicted(points, index, whole)))
                 or whole.misfit > (tolerance if grows else max(MISFIT, tolerance))
             )
         ]

@@ -85,10 +85,23 @@ def test_falling_costs_do_not_grow() -> None:
 # ---- the constants of the rule ------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("last", "expected"), [(829_648, "linear"), (772_494, "constant")]
+)  # fmt: skip
+def test_one_point_that_the_others_predict_is_growth(last: int, expected: str) -> None:
+    """fork() on Linux 7.2 beside open descriptors: without the last point less than 1%."""
+    ns = [1, 4, 16, 64, 256, 1024, 4096]
+    costs = [751_831, 752_290, 752_157, 754_086, 756_961, 772_494, last]
+    judgement = judge(list(zip(map(float, ns), map(float, costs), strict=True)))
+    assert judgement.fit.growth == expected
+    if expected == "linear":
+        assert judgement.fit.slope == pytest.approx(18.9, abs=0.1)
+
+
 def test_the_tolerance_is_1_percent() -> None:
-    """The rms of five steps of 1 + r is 1.41 r, and one of the six points may be left out."""
+    """The rms of six steps of 1 + r is 1.71 r."""
     assert growth.TOLERANCE == 0.01
-    step = growth.TOLERANCE / 2**0.5
+    step = growth.TOLERANCE / (35 / 12) ** 0.5
     assert judge(instructions("logarithmic", 1e6, 5 * 0.95 * step)).fit.growth == "constant"
     assert judge(instructions("logarithmic", 1e6, 5 * 1.05 * step)).fit.growth == "logarithmic"
 
