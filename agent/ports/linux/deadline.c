@@ -15,14 +15,20 @@ typedef struct sched_attributes {
 
 #define POLICY_DEADLINE 6
 
-int rts_task_set_own_deadline(uint64_t runtime, uint64_t period)
+int linux_set_own_deadline(uint64_t runtime, uint64_t period, uint64_t flags)
 {
     sched_attributes attr = {.size = sizeof attr,
                              .policy = POLICY_DEADLINE,
+                             .flags = flags,
                              .runtime = runtime,
                              .deadline = period,
                              .period = period};
     return syscall(SYS_sched_setattr, 0, &attr, 0) ? -errno : 0;
+}
+
+int rts_task_set_own_deadline(uint64_t runtime, uint64_t period)
+{
+    return linux_set_own_deadline(runtime, period, 0);
 }
 
 /*

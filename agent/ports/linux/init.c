@@ -316,7 +316,7 @@ static void settle(void)
 
 void posix_case_over(void)
 {
-    linux_remove_partition(posix_owner);
+    linux_remove_groups(posix_owner);
     if (!linux_start.measured)
         return;
     linux_start.measured = false;

@@ -13,6 +13,11 @@ bool linux_may_deadline(void);
 /* Returns why it may not. */
 const char *linux_why_no_deadline(void);
 
+/* rts_task_set_own_deadline() with flags, those of linux/sched.h. */
+int linux_set_own_deadline(uint64_t runtime, uint64_t period, uint64_t flags);
+#define LINUX_RESET_ON_FORK 1 /* children are time-sharing tasks */
+#define LINUX_RECLAIM 2       /* use what is reserved for nobody, too */
+
 /* Returns whether a capability of linux/capability.h is held. */
 bool linux_has(int capability);
 
@@ -29,8 +34,11 @@ int linux_lost_cpu(void);
  */
 const char *linux_enter_partition(int cpu);
 
-/* Removes those of agent `number`, and moves what is left in them back. */
-void linux_remove_partition(long number);
+/*
+ * Removes the control groups that cases of agent `number` made, a partition or others (groups.h),
+ * and moves what is left in them back.
+ */
+void linux_remove_groups(long number);
 
 /* Executed under exactly this name, the agent's own file exits at once. */
 #define LINUX_CHILD_PROGRAM "rtstone-child"

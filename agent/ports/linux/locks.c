@@ -168,7 +168,7 @@ static void remove_objects(long pid, int lock)
     int shm;
     remove_queues(pid);
     linux_remove_instances(pid, lock);
-    linux_remove_partition(pid);
+    linux_remove_groups(pid);
     DIR *dir = open_shm(&shm);
     for (struct dirent *e; dir && (e = readdir(dir));)
         if (is_object(e->d_name, pid))
@@ -212,7 +212,7 @@ static _Noreturn void keep(void)
         remove_objects(posix_owner, fd);
     } else { /* an agent that does not see tracefs has swept */
         linux_remove_instances(posix_owner, fd);
-        linux_remove_partition(posix_owner);
+        linux_remove_groups(posix_owner);
     }
     _exit(0);
 }
