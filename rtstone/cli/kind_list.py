@@ -25,6 +25,7 @@ QUESTIONS = {
     "work within deadlines": ("hart",),
     "systems in one number": ("rheal",),
     "how costs grow": ("grow",),
+    "what others take of a budget": ("iso",),
     "instrument, environment": ("null", "clk", "env", "boot"),
 }
 

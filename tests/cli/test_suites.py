@@ -27,8 +27,8 @@ def test_it_can_be_expanded(name: str, offered: Catalogue) -> None:
     assert (expanded.scale_s is not None) == (name in SCALED)
 
 
-def test_full_and_growth_hold_every_bench(offered: Catalogue) -> None:
-    expanded = expand(select(["full", "growth"], offered.benches), Request(), offered)
+def test_full_growth_and_isolation_hold_every_bench(offered: Catalogue) -> None:
+    expanded = expand(select(["full", "growth", "isolation"], offered.benches), Request(), offered)
     named = {case.bench for case in [*expanded.cases, *expanded.derived]}
     assert set(offered.benches) - named == set()
 
