@@ -90,7 +90,7 @@ _MORE = {
     "dk.guarantee": ("worst cases and guarantees", "guides/worst-case.md"),
     "env": ("preparing a system", "guides/environment.md"),
     "grow": ("how costs grow", "guides/growth.md"),
-    "iso": ("isolation on three kernels", "studies/isolation.md"),
+    "iso": ("isolation on three kernels and an RTOS", "studies/isolation.md"),
     "hart": ("experiments of Hartstone", "reference/measuring.md#hartstone"),
 }
 

@@ -91,3 +91,17 @@ def test_a_budget_is_no_longer_than_its_period() -> None:
         assert (end["status"], end["reason"]) == (
             "failed", "parameters budget, share: no longer than the period",
         )  # fmt: skip
+
+
+@root
+def test_edf_runs_by_default_where_a_partition_can_be_made() -> None:
+    """On one of several CPUs; the same words without the rights to it name one cause."""
+    (end,) = pick(talk(["case 1 iso.partition samples=120"], QUICK), "end")
+    if end["status"] == "unsupported":
+        pytest.skip(end["reason"])
+    for words in ("hart.PH.1 policy=edf duration=100000000 start=1000000 stop=first",
+                  "dk.periodic policy=deadline samples=20"):  # fmt: skip
+        records = talk([f"case 1 {words}"], QUICK)
+        (end,) = pick(records, "end")
+        assert end["status"] == "ok", end["reason"]
+    assert not left_behind()

@@ -81,8 +81,8 @@ def test_the_whole_catalogue_within_64_kib() -> None:
     absent = {name for name, end in ends.items() if end["status"] == "unsupported"}
     assert len(names) - len(absent) >= 55
     needed = re.compile(
-        r"needs (cpu_time|round_robin|event|irq_timer|children|soft_irq|footprint|rwlock|barrier"
-        r"|spin|smp): "
+        r"needs (cpu_time|deadline|round_robin|event|irq_timer|children|soft_irq|footprint|rwlock"
+        r"|barrier|spin|smp): "
         r"|memory|heap|no clock"
     )
     assert all(needed.search(ends[name]["reason"]) for name in absent)
