@@ -10,8 +10,11 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from msgspec import structs
 
 from rtstone.documents.tasks import Chain, Policy, Resource, Task, TaskSet, Use, Work
 from rtstone.errors import UsageError
@@ -37,11 +40,11 @@ _EVENTS = ("sem_post", "sem_wait", "suspend", "runtime", "barrier", "memrun", "r
            "signal", "iorun", "yield", "timer", "sleep", "broad", "sync", "lock", "wait", "fork",
            "mem", "run")  # fmt: skip
 _OUTSIDE = {
-    "barrier": "a barrier", "wait": "a condition variable", "signal": "a condition variable",
-    "broad": "a condition variable", "sync": "a condition variable", "mem": "work on memory",
-    "memrun": "work on memory", "iorun": "work on a device", "yield": "giving up the CPU",
-    "fork": "starting tasks",
+    "barrier": "a barrier", "mem": "work on memory", "memrun": "work on memory",
+    "iorun": "work on a device", "yield": "giving up the CPU", "fork": "starting tasks",
 }  # fmt: skip
+_AWAITED = {"suspend", "sem_wait", "wait"}  # by which a task waits for another one
+_POSTED = {"resume", "sem_post", "signal", "broad"}
 _SETTINGS = {"instance", "loop", "delay", "policy", "priority", "cpus", "phases", "dl-runtime",
              "dl-period", "dl-deadline"}  # fmt: skip
 _BESIDE = {"util_min", "util_max", "nodes_membind", "taskgroup"}
@@ -116,7 +119,8 @@ class _Loop:
     """What a thread does over and over, with its times in us.
 
     ``least``: the shortest work, of several phases.  ``posts``: the names that it wakes at the end
-    of a job; ``waits``: the name that wakes it.
+    of a job; ``waits``: the name that wakes it.  ``rest``: what the thread does after it has woken
+    others, or has waited for another one, within the same turn; each is a task of its own.
     """
 
     work: int = 0
@@ -126,6 +130,7 @@ class _Loop:
     waits: str | None = None
     posts: list[str] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
+    rest: list[_Loop] = field(default_factory=list)
 
 
 class _Reader:
@@ -137,6 +142,8 @@ class _Reader:
         self.tasks: list[Task] = []
         self.posts: dict[str, list[str]] = {}  # of each task
         self.waits: dict[str, str] = {}
+        self.ticks: dict[str, int] = {}  # what a timer wakes, and how often, us
+        self.turns: list[list[str]] = []  # the tasks that a thread is, in order
         self.resources: list[str] = []
 
     def refuse(self, construct: str, where: str) -> UsageError:
@@ -160,10 +167,12 @@ class _Reader:
             self._thread(shown(name), thread)
         if not self.tasks:
             raise UsageError(f"no tasks, in {self.path}; all of them have no instance")
+        self.tasks = [self._ticked(task) for task in self.tasks]
         if len(self.tasks) > MOST_TASKS:
             raise UsageError(
                 f"{len(self.tasks)} tasks, in {self.path}; at most {MOST_TASKS} can be analysed"
             )
+        chains = list(self._chains())
         tasks = TaskSet(
             title=self.path.stem,
             quantum_ns=duration(QUANTUM, "quantum"),
@@ -172,9 +181,9 @@ class _Reader:
                 Resource(name=name, protocol=self.protocol)  # type: ignore[arg-type]
                 for name in dict.fromkeys(self.resources)
             ],
-            chains=list(self._chains()),
+            chains=[*chains, *self._ends(chains)],
         )
-        return Converted(checked(tasks, str(self.path)), self.left)
+        return Converted(checked(tasks, str(self.path)), list(dict.fromkeys(self.left)))
 
     def _global(self, table: dict[str, Any]) -> None:
         if table.get("pi_enabled") is True:
@@ -196,13 +205,65 @@ class _Reader:
                 f"{number} instances of {where}, in {self.path}; at most {MOST_TASKS} tasks can be "
                 "analysed"
             )
+        if ticks := self._timer(thread, where):
+            for post, period in ticks.items():
+                if self.ticks.setdefault(post, period) != period:
+                    raise self.refuse(f"two timers that wake '{post}'", where)
+            self.left.append(f"{where}: it does no work; what it wakes is periodic")
+            return
         loop = self._job(thread, where)
+        if loop.rest and str(table.get("policy", self.policy)) == "SCHED_DEADLINE":
+            raise self.refuse("a reservation of a thread that wakes others within a job", where)
         for copy in range(number):
             own = name if number == 1 else f"{name}-{copy}"
-            self.tasks.append(self._task(own, table, loop, where))
-            self.posts[own] = loop.posts
-            if loop.waits is not None:
-                self.waits[own] = loop.waits or name
+            turn = [own, *(f"{own}.{place}" for place in range(2, 2 + len(loop.rest)))]
+            self.turns.append(turn)
+            for task, part in zip(turn, [loop, *loop.rest], strict=True):
+                self.tasks.append(self._task(task, table, part, where, rest=part is not loop))
+                self.posts[task] = part.posts
+                if part.waits is not None:
+                    self.waits[task] = part.waits or name
+        if loop.rest:
+            self.left.append(
+                f"{where}: that it is one thread; what it does after it woke or awaited another is "
+                f"a task of its own, {', '.join(turn[1:])}"
+            )
+
+    def _timer(self, thread: Any, where: str) -> dict[str, int] | None:
+        """Return what a thread without work wakes, each every so many us; None: it is none such."""
+        table = _table(thread, where)
+        phases = table.get("phases", [("", thread)])
+        if not isinstance(phases, list) or self._number(table, "loop", -1, where) != -1:
+            return None
+        posts: dict[str, int] = {}
+        lengths: set[int] = set()
+        places = 0
+        for _, phase in phases:
+            own = _table(phase, where)
+            turns = self._number(own, "loop", 1, where) if "phases" in table else 1
+            events = [(key, value) for key, value in phase if key not in _SETTINGS | _BESIDE]
+            for key, value in events:
+                if key.startswith("timer"):
+                    lengths.add(self._time(_table(value, where).get("period"), "period", where))
+                    places += turns
+                elif key.startswith(("resume", "sem_post")):
+                    post = shown(str(value))
+                    posts[post] = posts.get(post, 0) + turns
+                else:
+                    return None
+        if not posts or len(lengths) != 1 or set(posts.values()) != {1} or turns < 1:
+            return None
+        return dict.fromkeys(posts, places * lengths.pop()) if 0 not in lengths else None
+
+    def _ticked(self, task: Task) -> Task:
+        """Return a task with the arrivals of the timer that wakes it, if one does."""
+        period = self.ticks.get(self.waits.get(task.name, ""))
+        if period is None:
+            return task
+        post = self.waits.pop(task.name)
+        if any(post in posts for posts in self.posts.values()):
+            raise self.refuse(f"a task and a timer that both wake '{post}'", f"task '{task.name}'")
+        return structs.replace(task, arrival="periodic", period_ns=US * period)
 
     def _job(self, thread: Any, where: str) -> _Loop:
         """Return what a thread does over and over: a phase, or several as one."""
@@ -229,7 +290,10 @@ class _Reader:
             loops = [self._loop(phase, where) for phase in phases]
         except UsageError:
             loops = []
-        plain = all(not loop.uses and not loop.posts and loop.waits is None for loop in loops)
+        plain = all(
+            not loop.uses and not loop.posts and not loop.rest and loop.waits is None
+            for loop in loops
+        )
         if not loops or not plain or len({(loop.period, loop.sleep) for loop in loops}) > 1:
             del self.left[before:]
             return None
@@ -243,47 +307,87 @@ class _Reader:
 
     def _loop(self, pairs: Pairs, where: str) -> _Loop:
         """Return what the events of a phase make of a job."""
-        events = list(self._events(pairs, where))
-        waits = [
-            (place, kind)
-            for place, (kind, value) in enumerate(events)
-            if kind in {"suspend", "sem_wait", "timer"} or (kind == "sleep" and value)
-        ]
-        if len(waits) > 1:
-            raise self.refuse("waiting twice in a job", where)
-        if waits:  # a job begins when it is woken, and ends before it waits for time
-            place, kind = waits[0]
-            begin = place if kind in {"suspend", "sem_wait"} else (place + 1) % len(events)
-            if begin:
-                self.left.append(f"{where}: where in its events it begins")
-            events = events[begin:] + events[:begin]
+        events, timed = self._ordered(list(self._events(pairs, where)), where)
         loop = _Loop()
+        parts = [loop]
         held: dict[str, int] = {}
+        mutexes: set[str] = set()  # of condition variables
         for kind, value in events:
+            part = parts[-1]
             if kind in {"run", "runtime"}:
-                loop.work += self._time(value, kind, where)
-                if loop.posts:
-                    raise self.refuse("waking another task before the end of a job", where)
+                if part.posts:  # it goes on after it has woken others
+                    parts.append(self._part(held, mutexes, where))
+                parts[-1].work += self._time(value, kind, where)
             elif kind == "lock":
-                held[shown(str(value))] = loop.work
+                held[shown(str(value))] = part.work
             elif kind == "unlock":
-                self._unlock(loop, held, shown(str(value)), where)
-            elif kind in {"suspend", "sem_wait"}:
-                loop.waits = shown(str(value))
-            elif kind in {"resume", "sem_post"}:
-                loop.posts.append(shown(str(value)))
+                self._unlock(part, held, shown(str(value)), where)
+            elif kind in _AWAITED:
+                if kind == "wait":  # it has the mutex again once it is woken
+                    mutex = shown(str(_table(value, where).get("mutex")))
+                    mutexes.add(mutex)
+                    held.setdefault(mutex, part.work)
+                    if held[mutex] != part.work:
+                        raise self.refuse(f"work with '{mutex}' before awaiting it", where)
+                if part.work or part.posts or part.waits is not None:
+                    parts.append(self._part(held, mutexes, where))
+                parts[-1].waits = self._name(kind, value, where)
+            elif kind in _POSTED:
+                part.posts.append(self._name(kind, value, where))
             elif kind == "sleep":
                 loop.sleep += self._time(value, kind, where)
             else:
                 loop.period = self._period(value, where)
-        if held:
+        last = parts[-1]
+        if any(name not in mutexes or at != last.work for name, at in held.items()):
             raise self.refuse(f"holding '{next(iter(held))}' from job to job", where)
-        if not loop.work:
-            raise self.refuse("a job without work", where)
-        if not waits:
+        if timed and loop.waits is not None:
+            raise self.refuse("waiting twice before a job", where)
+        if not timed and loop.waits is None:
             raise self.refuse("a task that never waits", where)
-        loop.least = loop.work
+        if not all(part.work for part in parts):
+            raise self.refuse("a job without work", where)
+        for part in parts:
+            part.least = part.work
+        if mutexes:
+            self.left.append(f"{where}: that a signal is lost if nobody awaits it")
+        loop.rest = parts[1:]
         return loop
+
+    def _ordered(
+        self, events: list[tuple[str, Any]], where: str
+    ) -> tuple[list[tuple[str, Any]], bool]:
+        """Return the events of a turn from its begin on, and whether that is after a wait for time.
+
+        A job begins when it is woken, and ends before it waits for time.
+        """
+        times = [
+            place
+            for place, (kind, value) in enumerate(events)
+            if kind == "timer" or (kind == "sleep" and value)
+        ]
+        if len(times) > 1:
+            raise self.refuse("waiting twice for time in a job", where)
+        begin = next((place for place, (kind, _) in enumerate(events) if kind in _AWAITED), 0)
+        if times:
+            begin = (times[0] + 1) % len(events)
+        if begin:
+            self.left.append(f"{where}: where in its events it begins")
+        return events[begin:] + events[:begin], bool(times)
+
+    def _part(self, held: dict[str, int], mutexes: set[str], where: str) -> _Loop:
+        """Return the next part of a turn, in which the same mutexes are held."""
+        if names := [name for name in held if name not in mutexes]:
+            raise self.refuse(f"waking or awaiting another task with '{names[0]}' held", where)
+        held.update(dict.fromkeys(held, 0))
+        return _Loop()
+
+    def _name(self, kind: str, value: Any, where: str) -> str:
+        """Return the name by which tasks wake each other; condition variables have their own."""
+        if kind == "wait":
+            return f"condition {shown(str(_table(value, where).get('ref')))}"
+        name = shown(str(value))
+        return f"condition {name}" if kind in {"signal", "broad"} else name
 
     def _events(self, pairs: Pairs, where: str) -> Iterator[tuple[str, Any]]:
         for key, value in pairs:
@@ -297,6 +401,9 @@ class _Reader:
                 raise self.refuse(f"'{key}'", where)
             if kind in _OUTSIDE:
                 raise self.refuse(f"{_OUTSIDE[kind]}, '{key}'", where)
+            if kind == "sync":
+                yield "signal", _table(value, where).get("ref")
+                kind = "wait"
             yield kind, value
 
     def _unlock(self, loop: _Loop, held: dict[str, int], name: str, where: str) -> None:
@@ -321,7 +428,9 @@ class _Reader:
     def _zero(self, where: str) -> int:
         raise UsageError(f"'period' is 0, in {where}, {self.path}; make it longer")
 
-    def _task(self, name: str, table: dict[str, Any], loop: _Loop, where: str) -> Task:
+    def _task(
+        self, name: str, table: dict[str, Any], loop: _Loop, where: str, *, rest: bool = False
+    ) -> Task:
         written = str(table.get("policy", self.policy))
         if written not in _POLICIES:
             raise UsageError(f"unknown policy '{written}', in {where}, {self.path}")
@@ -344,7 +453,8 @@ class _Reader:
                 f"{where}: that it sleeps {loop.sleep} us after each job; jobs are taken to be at "
                 "least work and sleep apart"
             )
-        own_period = None if loop.waits is not None else US * (period or 1)
+        woken = rest or loop.waits is not None
+        own_period = None if woken else US * (period or 1)
         if "delay" in table and loop.period is None:
             self.left.append(f"{where}: delay")
         reserved = policy == "deadline"
@@ -355,8 +465,7 @@ class _Reader:
             raise self.refuse("a reservation with a period other than the task's", where)
         return Task(
             name=name,
-            arrival="woken" if loop.waits is not None else "periodic" if loop.period
-            else "sporadic",
+            arrival="woken" if woken else "periodic" if loop.period else "sporadic",
             period_ns=own_period,
             offset_ns=US * self._number(table, "delay", 0, where)
             if "delay" in table and loop.period is not None else None,
@@ -382,14 +491,51 @@ class _Reader:
         return sorted(set(cpus))
 
     def _chains(self) -> Iterator[Chain]:
-        """Yield a chain for each task that wakes another."""
+        """Yield a chain for each task that wakes another, and for each that goes on as another."""
         for name, posts in self.posts.items():
+            own = next(turn for turn in self.turns if name in turn)
             for post in posts:
-                woken = [other for other, waits in self.waits.items() if waits == post]
+                # No thread wakes itself.
+                woken = [other for other, waits in self.waits.items()
+                         if waits == post and other not in own]  # fmt: skip
                 if not woken:
                     self.left.append(f"task '{name}': that it wakes '{post}', which nobody awaits")
+                if len(woken) > 1 and post.startswith("condition "):
+                    raise self.refuse(f"several that await {post}", f"task '{name}'")
                 for other in woken:
                     yield Chain(name=f"{name} to {other}", path=[name, other])
+        for turn in self.turns:
+            for name, following in pairwise(turn):
+                if following not in self.waits:
+                    yield Chain(name=f"{name} to {following}", path=[name, following])
+
+    def _ends(self, chains: list[Chain]) -> Iterator[Chain]:
+        """Yield a chain for each thread that is several tasks, from its first to its last one.
+
+        Its deadline is that of the thread, its period: a reaction takes a period more.  A part that
+        awaits another task has to follow from the part before, as that has to end first, too.
+        """
+        wakers = {chain.path[1]: chain.path[0] for chain in chains}
+        for turn in self.turns:
+            for name, following in pairwise(turn):
+                path = [following]
+                while path[-1] != name and path[-1] in wakers and wakers[path[-1]] not in path:
+                    path.append(wakers[path[-1]])
+                if path[-1] != name:
+                    raise self.refuse(
+                        f"awaiting '{self.waits[following]}' after work that does not lead to it",
+                        f"task '{turn[0]}'",
+                    )
+            if len(turn) == 1:
+                continue
+            path = [turn[-1]]
+            while path[-1] != turn[0]:
+                path.append(wakers[path[-1]])
+            first = next(task for task in self.tasks if task.name == turn[0])
+            if first.period_ns is not None and first.policy != "other":
+                yield Chain(
+                    name=f"{turn[0]} to its end", path=path[::-1], deadline_ns=2 * first.period_ns
+                )
 
     def _number(self, table: dict[str, Any], key: str, default: int, where: str) -> int:
         value = table.get(key, default)

@@ -98,13 +98,11 @@ def test_all_that_is_left_out_is_named(tmp_path: Path) -> None:
 
 REFUSED = {
     "barrier": ({"run": 1, "barrier": "x", "timer": TIMER}, "a barrier, 'barrier'"),
-    "condition": ({"run": 1, "signal": "x", "timer": TIMER}, "a condition variable, 'signal'"),
     "memory": ({"mem0": 100, "timer": TIMER}, "work on memory, 'mem0'"),
     "fork": ({"run": 1, "fork": "x", "timer": TIMER}, "starting tasks"),
     "no end": ({"run": 1}, "a task that never waits"),
     "no work": ({"timer": TIMER}, "a job without work"),
-    "two waits": ({"run0": 1, "sleep": 1, "run1": 1, "timer": TIMER}, "waiting twice in a job"),
-    "early": ({"run0": 1, "resume": "x", "run1": 1, "timer": TIMER}, "waking another task before"),
+    "two waits": ({"run0": 1, "sleep": 1, "run1": 1, "timer": TIMER}, "waiting twice for time"),
     "held": ({"lock": "m", "run": 1, "timer": TIMER}, "holding 'm' from job to job"),
     "not held": ({"run": 1, "unlock": "m", "timer": TIMER}, "giving back 'm'"),
     "unknown": ({"exec": 1, "timer": TIMER}, "'exec'"),
@@ -202,3 +200,94 @@ def test_random_arrivals_cannot_be_written() -> None:
     alone = TaskSet(title="", quantum_ns=1, tasks=[tasks.task("log")])
     with pytest.raises(UsageError, match="no task can be written"):
         rtapp.write(alone)
+
+
+def chains(converted: rtapp.Converted) -> dict[str, tuple[list[str], int | None]]:
+    return {chain.name: (chain.path, chain.deadline_ns) for chain in converted.set.chains}
+
+
+def test_a_task_that_wakes_another_before_its_end_is_two(tmp_path: Path) -> None:
+    threads = {
+        "a": FIFO | {"run0": 10, "sem_post": "go", "run1": 30, "timer": TIMER},
+        "b": FIFO | {"sem_wait": "go", "run": 20},
+    }
+    converted = read(tmp_path, threads)
+    tasks = {task.name: task for task in converted.set.tasks}
+    assert [(name, task.arrival, task.work.most_ns) for name, task in tasks.items()] == [
+        ("a", "periodic", 10_000), ("a.2", "woken", 30_000), ("b", "woken", 20_000),
+    ]  # fmt: skip
+    assert (tasks["a.2"].priority, tasks["a.2"].cpus) == (20, [1])
+    # A reaction is a period and the responses: what remains is the thread's deadline.
+    assert chains(converted) == {
+        "a to b": (["a", "b"], None), "a to a.2": (["a", "a.2"], None),
+        "a to its end": (["a", "a.2"], 2_000_000),
+    }  # fmt: skip
+    assert "a.2" in " ".join(converted.left)
+    assert "a to its end" not in chains(
+        read(tmp_path, {name: thread | {"policy": "SCHED_OTHER", "priority": 0}
+                        for name, thread in threads.items()}))  # fmt: skip
+
+
+def test_an_answer_that_is_awaited(tmp_path: Path) -> None:
+    """By a condition variable, whose mutex is held only while the task waits."""
+    wait = {"ref": "c", "mutex": "m"}
+    threads = {
+        "a": FIFO | {"run0": 10, "lock": "m", "sync": wait, "unlock": "m", "run1": 30,
+                     "timer": TIMER},
+        "b": FIFO | {"lock0": "m", "wait": wait, "unlock0": "m", "run": 20, "lock1": "m",
+                     "signal": "c", "unlock1": "m"},
+    }  # fmt: skip
+    converted = read(tmp_path, threads)
+    assert [task.name for task in converted.set.tasks] == ["a", "a.2", "b"]
+    assert chains(converted) == {
+        "a to b": (["a", "b"], None), "b to a.2": (["b", "a.2"], None),
+        "a to its end": (["a", "b", "a.2"], 2_000_000),
+    }  # fmt: skip
+    assert converted.set.resources == []
+    assert "task 'b': that a signal is lost if nobody awaits it" in converted.left
+
+
+def test_a_thread_without_work_is_a_timer(tmp_path: Path) -> None:
+    tick = {"timer": TIMER}
+    threads: dict[str, Any] = {
+        "tick": {"phases": {"p1": {"resume": "a"} | tick, "p2": {"loop": 4} | tick}},
+        "a": FIFO | {"run": 10, "suspend": "a"},
+    }
+    converted = read(tmp_path, threads)
+    (task,) = converted.set.tasks
+    assert (task.arrival, task.period_ns) == ("periodic", 5_000_000)
+    assert "task 'tick': it does no work; what it wakes is periodic" in converted.left
+    with pytest.raises(UsageError, match="a task and a timer that both wake 'a'"):
+        read(tmp_path, threads | {"b": FIFO | {"run": 1, "resume": "a", "timer": TIMER}})
+    threads["other"] = {"resume": "a", "timer": TIMER}
+    with pytest.raises(UsageError, match="two timers that wake 'a'"):
+        read(tmp_path, threads)
+
+
+@pytest.mark.parametrize(
+    ("thread", "construct"),
+    [
+        ({"run0": 1, "sem_wait": "go", "run1": 1, "timer": TIMER}, "awaiting 'go' after work"),
+        ({"lock": "m", "run0": 1, "sem_post": "x", "run1": 1, "unlock": "m", "timer": TIMER},
+         "with 'm' held"),
+        ({"lock": "m", "run0": 1, "wait": {"ref": "c", "mutex": "m"}, "unlock": "m", "run1": 1,
+          "timer": TIMER}, "work with 'm' before awaiting it"),
+        ({"policy": "SCHED_DEADLINE", "dl-runtime": 10, "dl-period": 1000, "run0": 1,
+          "sem_post": "x", "run1": 1, "timer": TIMER}, "a reservation of a thread"),
+        ({"run": 1, "sleep": 5, "timer": TIMER}, "waiting twice for time"),
+        ({"run": 1, "timer": TIMER, "sem_wait": "go"}, "waiting twice before a job"),
+    ],
+)  # fmt: skip
+def test_what_no_order_of_tasks_says_is_refused(
+    tmp_path: Path, thread: dict[str, Any], construct: str
+) -> None:
+    other = FIFO | {"run": 1, "sem_post": "go", "timer": TIMER}
+    with pytest.raises(UsageError, match=construct):
+        read(tmp_path, {"a": FIFO | thread, "b": other})
+
+
+def test_a_signal_that_several_await_is_refused(tmp_path: Path) -> None:
+    waits = FIFO | {"lock": "m", "wait": {"ref": "c", "mutex": "m"}, "unlock": "m", "run": 1}
+    threads = {"a": FIFO | {"run": 1, "signal": "c", "timer": TIMER}, "b": waits, "d": waits}
+    with pytest.raises(UsageError, match="several that await condition c"):
+        read(tmp_path, threads)
