@@ -32,8 +32,8 @@ MAY_IMPORT = {
     "stats": "documents results simulate wire",  # a breakdown beside the simulated one
     "formats": "documents results wire",
     "simulate": "documents results wire",  # flags that spoil what was measured
-    # costs of a run; schedules of known phase; a set is run as any bench is
-    "tasks": "documents measure results simulate stats store targets wire",
+    # costs of a run; schedules of known phase; a set is run as any bench is; events of a trace
+    "tasks": "documents explain measure results simulate stats store targets wire",
     "plot": "documents results",
     "explain": "documents lab measure results store targets wire",  # a run is run again
     "report": "documents results stats system wire",  # system: what grants rights

@@ -131,6 +131,7 @@ EXAMPLES = {
         "rtstone tasks new",
         "rtstone tasks check tasks.toml --costs-from last",
         "rtstone tasks convert tasks.toml -o rt-app.json",
+        "sudo rtstone tasks from-trace 10 --pid 812 -o tasks.toml",
     ),
     "simulate": (
         "rtstone simulate --policy rm,edf --tasks 10 --sets 200",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from rtstone.cli import tasks_trace
 from rtstone.cli.output import OutputFile, print_document, save, write_file
 from rtstone.cli.parameters import JSON, RUN
 from rtstone.cli.progress import working
@@ -25,6 +26,9 @@ NEW = "tasks.toml"
 @click.group("tasks")
 def command() -> None:
     """Check and run a task set, a file of tasks, resources and chains: do its deadlines hold?"""
+
+
+command.add_command(tasks_trace.command)
 
 
 @command.command("new")

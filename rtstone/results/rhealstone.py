@@ -142,6 +142,41 @@ NUMBERS = [
 ]
 
 
+class Component(NamedTuple):
+    """The mean time of a component, in ns; None: it has none, and why."""
+
+    mean_ns: float | None
+    lack: str = ""
+
+
+class Components(NamedTuple):
+    """What a run has measured of Rhealstone, by component, under one load in one form."""
+
+    load: str
+    form: str
+    times: dict[str, Component]
+
+
+def components(measured: list[Result]) -> Components | None:
+    """Return the first measurement of the components; None: the run has none.
+
+    A signal that stands for an interrupt is none.
+    """
+    first = next(_sets(measured), None)
+    if first is None:
+        return None
+    times = {}
+    for name, result in first.results.items():
+        lack = _lack(result)
+        if result and lack is None and result.unit != "ns":
+            lack = f"it is in {result.unit}"
+        if name == "il" and lack is None and (stood_in := _stand_in(result)):
+            lack = f"{stood_in} stood in the interrupt's place"
+        mean = result.mean if result and lack is None else None
+        times[name] = Component(mean, lack or "")
+    return Components(first.load, str(first.params.get("form", FORMS[0])), times)
+
+
 # ---- what belongs together ----------------------------------------------------------------------
 
 

@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rtstone.cpus import cpu_list
 from rtstone.documents.tasks import Need, Task, TaskSet
+from rtstone.printable import shown
 from rtstone.tasks.file import QUANTUM, SCHEMA
 from rtstone.units import DURATION
 from rtstone.wire.parameters import duration
 
 
-def toml_text(tasks: TaskSet) -> str:
+def toml_text(
+    tasks: TaskSet, comments: Mapping[str, Sequence[str]] | None = None, head: Sequence[str] = ()
+) -> str:
     """Return a task set as the file of which it can be read again.
 
-    Histograms become ranges.
+    ``comments``: lines before each task, by its name; ``head``: those before all.  Histograms
+    become ranges.
     """
-    return "\n".join(_lines(tasks)) + "\n"
+    return "\n".join([*map(_comment, head), *_lines(tasks, comments or {})]) + "\n"
 
 
-def _lines(tasks: TaskSet) -> Iterator[str]:
+def _comment(text: str) -> str:
+    return f"# {shown(text)}".rstrip()
+
+
+def _lines(tasks: TaskSet, comments: Mapping[str, Sequence[str]]) -> Iterator[str]:
     yield f'schema = "{SCHEMA}"'
     yield f"title = {_text(tasks.title)}"
     if tasks.quantum_ns != duration(QUANTUM, "quantum"):
         yield f"quantum = {_time(tasks.quantum_ns)}"
     for task in tasks.tasks:
-        yield from _table("task", _task(task))
+        yield from _table("task", _task(task), comments.get(task.name, ()))
     for resource in tasks.resources:
         yield from _table("resource", {
             "name": _text(resource.name), "kind": _text(resource.kind),
@@ -49,8 +57,11 @@ def _lines(tasks: TaskSet) -> Iterator[str]:
         })  # fmt: skip
 
 
-def _table(name: str, members: dict[str, str | None]) -> Iterator[str]:
+def _table(
+    name: str, members: dict[str, str | None], comments: Sequence[str] = ()
+) -> Iterator[str]:
     yield ""
+    yield from map(_comment, comments)
     yield f"[[{name}]]"
     yield from (f"{key} = {value}" for key, value in members.items() if value is not None)
 

@@ -12,7 +12,7 @@ from rtstone.documents.run import Result
 from rtstone.errors import UsageError
 from rtstone.measure.request import Request
 from rtstone.measure.suite import Wanted, expand
-from rtstone.results import derived
+from rtstone.results import derived, rhealstone
 from rtstone.results.derived import DERIVED
 from rtstone.wire.parameters import Catalogue
 from rtstone.wire.records import Bench, Param
@@ -246,3 +246,22 @@ def test_a_reason_of_several_components_is_told_once(plan: Plan) -> None:
     rest = [r for r in components() if r.bench not in {"rheal.il", "rheal.ts"}]
     (result,) = derive(plan, "sum_time", [*lost, *rest])
     assert result.reason == "n.e.: interrupt latency, task switch, no load"
+
+
+def test_the_components_of_a_run() -> None:
+    assert rhealstone.components([]) is None
+    measured = [
+        component("il", with_params={"irq": "signal"}), component("ts"),
+        component("pt", status="unsupported", reason="no priorities", mean=None),
+        component("im", unit="instructions"), component("ts", load="heavy", mean=9.0),
+    ]  # fmt: skip
+    first = rhealstone.components(measured)
+    assert first and (first.load, first.form) == ("none", "sampled")
+    assert {name: each.mean_ns for name, each in first.times.items()} == {
+        "il": None, "ts": 2000.0, "pt": None, "im": None, "ss": None, "db": None,
+    }  # fmt: skip
+    lacks = {name: each.lack for name, each in first.times.items() if each.mean_ns is None}
+    assert lacks == {
+        "il": "a signal stood in the interrupt's place", "pt": "no priorities",
+        "im": "it is in instructions", "ss": "it did not run", "db": "it did not run",
+    }  # fmt: skip
