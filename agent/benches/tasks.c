@@ -83,12 +83,12 @@ struct set_task {
     rts_rec *start, *response, *blocked;
     rts_sem *gate, *wake;
     rts_queue queue;
-    bool queued;          /* by a queue, which exists */
-    uint64_t jobs;        /* that arrive within the duration */
-    volatile uint64_t n;  /* that have ended */
-    volatile bool ended;  /* there will be no more */
-    uint64_t *ends;       /* of each job, if it wakes others: their arrivals */
-    section *section;     /* spec.uses for each job, if the host wants them */
+    bool queued;         /* by a queue, which exists */
+    uint64_t jobs;       /* that arrive within the duration */
+    volatile uint64_t n; /* that have ended */
+    volatile bool ended; /* there will be no more */
+    uint64_t *ends;      /* of each job, if it wakes others: their arrivals */
+    section *section;    /* spec.uses for each job, if the host wants them */
     span missed[MISSES], longest;
     unsigned misses;
     uint64_t longest_ns;
@@ -293,8 +293,7 @@ static void begin_stream(job_stream *s, const set_task *t)
 {
     *s = (job_stream){.t = &t->spec, .arrival = t->spec.offset};
     for (unsigned k = 0; k < STREAMS; k++)
-        s->state[k] = seeded((uint64_t)t->x->p->seed,
-                             STREAMS * (uint64_t)(t - t->x->task) + k);
+        s->state[k] = seeded((uint64_t)t->x->p->seed, STREAMS * (uint64_t)(t - t->x->task) + k);
     if (t->spec.arrival == 'R')
         s->arrival = exponential(s);
 }
@@ -321,9 +320,8 @@ static void next_arrival(job_stream *s)
 /* Returns a number from `least` to `most`. */
 static uint64_t draw_between(uint64_t *state, uint64_t least, uint64_t most)
 {
-    return least == most
-               ? least
-               : least + rts_scale(most - least + 1, rts_draw(state), UINT64_C(1) << 32);
+    return least == most ? least
+                         : least + rts_scale(most - least + 1, rts_draw(state), UINT64_C(1) << 32);
 }
 
 static uint64_t count_jobs(const set_task *t)
@@ -676,8 +674,9 @@ static int open_task(set_task *t)
     rts_case *c = x->c;
     t->jobs = count_jobs(t);
     if (c->common.samples && t->jobs > (uint64_t)c->common.samples)
-        return rts_unsupported(c, "task %s has %llu jobs in this time, and samples are limited to "
-                                  "%lld: measure for a shorter time, or give more",
+        return rts_unsupported(c,
+                               "task %s has %llu jobs in this time, and samples are limited to "
+                               "%lld: measure for a shorter time, or give more",
                                t->spec.label, (unsigned long long)t->jobs,
                                (long long)c->common.samples);
     t->start = open_series(t, "start");
@@ -691,8 +690,10 @@ static int open_task(set_task *t)
     if (all)
         t->section = rts_alloc(c, (size_t)t->jobs * t->spec.uses * sizeof *t->section + 1);
     if ((wakes_others(t) && !t->ends) || (all && !t->section))
-        return rts_unsupported(c, "no memory for the %llu jobs of task %s: measure for a shorter "
-                                  "time", (unsigned long long)t->jobs, t->spec.label);
+        return rts_unsupported(c,
+                               "no memory for the %llu jobs of task %s: measure for a shorter "
+                               "time",
+                               (unsigned long long)t->jobs, t->spec.label);
     t->gate = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
     if (!t->gate)
         return -1;
@@ -826,10 +827,9 @@ static void tell_sections(task_set *x)
                 continue;
             }
             room--;
-            rts_row(c, "%u\t%llu\t%u\t%llu\t%llu\t%llu", i,
-                    (unsigned long long)(k / t->spec.uses), (unsigned)(k % t->spec.uses),
-                    (unsigned long long)s->requested, (unsigned long long)s->taken,
-                    (unsigned long long)s->released);
+            rts_row(c, "%u\t%llu\t%u\t%llu\t%llu\t%llu", i, (unsigned long long)(k / t->spec.uses),
+                    (unsigned)(k % t->spec.uses), (unsigned long long)s->requested,
+                    (unsigned long long)s->taken, (unsigned long long)s->released);
         }
     }
     rts_count_add(c, "sections left out", (int64_t)left, "");

@@ -22,7 +22,7 @@ QUESTIONS = {
     "how late, how regular": ("dk", "int", "det", "hw"),
     "a call of the system": ("sem", "sync", "mq", "ipc", "sig", "sys", "proc", "mem", "posix"),
     "switches, scheduling": ("ctx", "sched"),
-    "work within deadlines": ("hart",),
+    "work within deadlines": ("hart", "tasks"),
     "systems in one number": ("rheal",),
     "how costs grow": ("grow",),
     "what others take of a budget": ("iso",),

@@ -36,10 +36,12 @@ class Schedule:
 
     def intervals(self, begin: int, end: int) -> list[Interval]:
         """Return who had the CPU from ``begin`` to ``end``, without gaps."""
-        return [
-            Interval(task=job.task if job else "", from_ns=first, to_ns=last)
-            for first, last, job in self._runs(begin, end)
-        ]
+        intervals = []
+        for running, group in groupby(self._runs(begin, end), key=lambda stretch: stretch[2]):
+            parts = list(group)
+            name = running.task if running else ""
+            intervals.append(Interval(task=name, from_ns=parts[0][0], to_ns=parts[-1][1]))
+        return intervals
 
     def shares(self, job: Job, released_ns: int, end: int) -> list[Share]:
         """Return whose the time from a job's arrival to ``end`` was, the largest first.
@@ -83,26 +85,27 @@ class Schedule:
             return "own", ""
         if running.task == job.task:
             return "task", running.task  # a job before it, which was late
-        moment, held = _moment(job, at), _moment(running, at).holds
-        if moment.waits is not None:
-            return ("resource" if moment.waits in held else "task"), running.task
+        wanted = _moment(job, at).waits
+        if wanted is not None and wanted in _moment(running, at).holds:
+            return "resource", running.task
+        held = {name for other in self._active(at) for name in _moment(other, at).holds}
+        if wanted is not None and wanted in held:
+            return "task", running.task
         own = self._own(job)
         if self._own(running) >= own:
             return "task", running.task
         return ("resource" if self._urgency(running, at) >= own else "system"), running.task
 
     def _runs(self, begin: int, end: int) -> Iterator[tuple[int, int, Job | None]]:
-        """Yield the stretches from ``begin`` to ``end`` in which a job had the CPU, or none."""
+        """Yield who had the CPU from ``begin`` to ``end``, anew whenever a job does something."""
         times = {begin, end}
         for job in self._jobs:
             times |= {job.start_ns or 0, job.end_ns if job.end_ns is not None else end}
             for section in job.sections:
                 times |= {section.requested_ns, section.taken_ns, section.released_ns}
         order = sorted(time for time in times if begin <= time <= end)
-        stretches = ((self._running(first), first, last) for first, last in pairwise(order))
-        for running, group in groupby(stretches, key=lambda stretch: stretch[0]):
-            parts = list(group)
-            yield parts[0][1], parts[-1][2], running
+        for first, last in pairwise(order):
+            yield first, last, self._running(first)
 
     def _running(self, at: int) -> Job | None:
         """Return the most urgent job that can run; of equal ones, the one that started first."""

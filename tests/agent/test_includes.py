@@ -24,6 +24,7 @@ LAYERS = {
         "host",
         "params",
         "phase",
+        "random",
         "recorder",
         "text",
         "whetstone",

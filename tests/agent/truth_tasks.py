@@ -5,7 +5,19 @@ from __future__ import annotations
 import pytest
 
 from tests.agent.speak import Json, figures, pick
-from tests.agent.truth import Agent, C, about, always, answers, ns, per, raw, result, truth
+from tests.agent.truth import (
+    Agent,
+    C,
+    about,
+    always,
+    answers,
+    ns,
+    per,
+    raw,
+    result,
+    series,
+    truth,
+)  # fmt: skip
 
 GIVE = C.sem_give + C.sem_wake  # to a waiting task
 WAIT = C.sem_take + C.sem_block  # that fails
@@ -378,3 +390,17 @@ def background_half_interrupted(agent: Agent) -> None:
     assert values["overhead share"] == about(100 * (1 - (50 * (WORK + C.read) + GIVE) / elapsed))
     assert values["involuntary switches"] == 2 * 50 * slices
     assert values["tasks that had ended at the half"] == 50
+
+
+@truth("tasks.set")
+def jobs_of_a_set(agent: Agent) -> None:
+    """Nothing costs anything but the work, of additions that take 1 ns each."""
+    free = [word.split("=")[0] + "=0" for word in C.words()]
+    taskset = "high:P10000000d10000000w1000000l0/low:P10000000d10000000w2000000l1"
+    model = (*free, "cost.read.fixed=1000", "cost.add.amount=0:0,1:1000")
+    records = series(agent, f"tasks.set time=100000000 taskset={taskset}", *model)
+    for name, least, work in (("high", 0, 1_000_000), ("low", 1_000_000, 2_000_000)):
+        start, response = records[f"{name}.start"], records[f"{name}.resp"]
+        assert (start["n"], response["n"]) == (10, 10)
+        assert (start["min"], start["max"]) == (least, least)
+        assert (response["min"], response["max"]) == (least + work, least + work)

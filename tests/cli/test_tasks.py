@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from rtstone.documents.run import Figure, Result, Run, Target
+from rtstone.documents.tasks_run import TasksRun
 from rtstone.report.parts import frame
 from rtstone.store.layout import RUN
 from rtstone.wire.records import Bench, Param
@@ -213,3 +214,70 @@ def test_to_rt_app_and_back(cli: Cli, tmp_path: Path) -> None:
     assert cli("tasks", "check", back).status == 0
     wrong = cli("tasks", "convert", file, "-o", tmp_path / "set.xml")
     assert wrong.status == 2 and "write a name that ends in .toml or .json" in wrong.says
+
+
+SET = """
+[[task]]
+name = "control"
+period = "1ms"
+deadline = "800us"
+work = "{work}"
+priority = 90
+offset = "0s"
+
+[[task]]
+name = "log"
+period = "10ms"
+work = "2ms"
+priority = 10
+offset = "0s"
+{rest}
+"""
+
+
+def test_a_run_answers_first(cli: Cli, tmp_path: Path) -> None:
+    held = written(tmp_path, SET.format(work="500us", rest=""))
+    done = cli("tasks", "run", held, "--target", "sim:exact", "--time", "100ms")
+    assert done.status == 0
+    assert done.out.splitlines()[0] == (
+        "All needs held in 100 ms on sim:exact: 2 tasks, 110 jobs, none missed; control's largest "
+        "response was 500 µs, 300 µs below its deadline."
+    )
+    assert "job 0 of log took 4 ms: 2 ms control, 2 ms its own work" in done.out
+    done = cli("tasks", "run", held, "--target", "sim:exact", "--time", "100ms", "--json")
+    document = msgspec.json.decode(done.out, type=TasksRun)
+    assert (document.outcome, document.tasks[1].response.max_ns) == ("holds", 4_000_000)
+    assert cli("show", document.run_id).status == 0
+    late = written(tmp_path, SET.format(work="900us", rest=""))
+    done = cli("tasks", "run", late, "--target", "sim:exact", "--time", "100ms")
+    assert done.status == 1
+    assert done.out.startswith("Not all needs held in 100 ms on sim:exact: control missed 100 of")
+
+
+def test_too_few_jobs_do_not_tell(cli: Cli, tmp_path: Path) -> None:
+    text = SET.format(work="500us", rest='needs = { missed = "1%" }')
+    done = cli("tasks", "run", written(tmp_path, text), "--target", "sim:exact", "--time", "1")
+    assert done.status == 3
+    assert "log has 100 jobs of at least 1 000 jobs that it takes for its share" in done.out
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('server = "s"\n[[server]]\nname = "s"\nkind = "polling"\nbudget = "1ms"\n'
+         'period = "9ms"\npriority = 3', "no target has servers"),
+        ('uses = [{ resource = "r", for = "1ms" }]\n[[resource]]\nname = "r"\n'
+         'protocol = "ceiling"', "protocol ceiling of resource 'r': no target has it"),
+        ('cpu = "0-1"', "task 'log' may move between CPUs 0 to 1"),
+        ("cpu = 1", "CPU 1 is not available"),
+    ],
+)  # fmt: skip
+def test_what_cannot_run_is_refused_by_name(
+    cli: Cli, tmp_path: Path, text: str, words: str
+) -> None:
+    source = SET.format(work="500us", rest=text)
+    if "server" in text:
+        source = source.replace('priority = 10\noffset = "0s"\n', "")
+    done = cli("tasks", "run", written(tmp_path, source), "--target", "sim:exact")
+    assert done.status in {2, 3}
+    assert words in done.says and done.says.count("\n") == 0

@@ -145,8 +145,8 @@ static bool lock_file(int n, grow_span *span)
 }
 
 /*
- * Instances are few by default (fs.inotify.max_user_instances); that setting is left alone. Of files
- * without a name in any directory, as those in memory, newer kernels report nothing.
+ * Instances are few by default (fs.inotify.max_user_instances); that setting is left alone. Of
+ * files without a name in any directory, as those in memory, newer kernels report nothing.
  */
 static int inotify_instances(rts_case *c, int n)
 {

@@ -250,7 +250,6 @@ static void start_loopback(void)
 
 /* ---- the start of the guest ------------------------------------------------------------------ */
 
-linux_start_info linux_start;
 static int the_console; /* while records are held */
 
 /* Returns whether the script's first case is the bench that measures the start, without a load. */

@@ -9,6 +9,8 @@
 
 #include "linux.h"
 
+linux_start_info linux_start;
+
 void posix_die_with_parent(int signal)
 {
     prctl(PR_SET_PDEATHSIG, signal);
