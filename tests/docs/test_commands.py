@@ -60,7 +60,6 @@ NOT_HERE = {
     "search": "takes minutes; tests/lab/test_search.py has one",
     "growth --target qemu": "takes minutes; tests/cli/test_growth.py measures simulated systems",
     "growth wakeup --target qemu": "as growth --target qemu",
-    "growth wakeup epoll": "as growth --target qemu",
     "provoke": "takes minutes; tests/cli/test_provoke.py measures two actions",
     "tasks break": "takes minutes; tests/cli/test_tasks_break.py searches simulated systems",
     "campaign run night.toml --engine": "needs a cluster; tests/campaign/test_dask.py has one",
@@ -163,6 +162,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A reader's directory, with files, and a store with six runs."""
     where: Path = tmp_path_factory.mktemp("docs")
     shutil.copytree(FILES, where, dirs_exist_ok=True)
+    shutil.copytree(Path(__file__).parents[2] / "examples", where / "examples")
     for name, data in OUTPUTS.items():
         shutil.copy(Path(__file__).parents[1] / "formats" / "data" / data, where / name)
     with pytest.MonkeyPatch.context() as patch:

@@ -81,8 +81,12 @@ def test_tasks_that_are_known(tasks_program: subprocess.Popen[str]) -> None:
     out, _ = tasks_program.communicate("")
     medians = {name: int(median) for name, _, median, _ in map(str.split, out.splitlines())}
     assert {task.name for task in tasks.tasks} == set(medians)
+    # On a machine that others use a task may be too irregular; then that is what the text says.
     for name, period in (("control", 10_000_000), ("slow", 25_000_000)):
-        assert tasks.task(name).period_ns == pytest.approx(period, rel=0.01)
+        if tasks.task(name).arrival == "periodic":
+            assert tasks.task(name).period_ns == pytest.approx(period, rel=0.01)
+        else:
+            assert "no period: irregular" in text
     assert tasks.task("act").arrival == "woken"
     assert tasks.chains == [Chain(name="control to act", path=["control", "act"])]
     for task in tasks.tasks:
