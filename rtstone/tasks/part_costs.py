@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import structs
 
 from rtstone.documents.plan import wake_ups
 from rtstone.documents.run import Result, Run
 from rtstone.documents.tasks_explanation import Part, PartCost
 from rtstone.results.flags import spoilt
+from rtstone.results.ticks import INSTRUCTIONS
 from rtstone.simulate.costs import INTERRUPTED, LONGER_NS, SWITCHES, throttling, tick_period
 from rtstone.tasks.explanation import NOTHING, Distribution, PartCosts, constant
 from rtstone.units import NS_PER_S, count, trimmed
@@ -18,6 +20,7 @@ from rtstone.units import NS_PER_S, count, trimmed
 TIMER = "dk.periodic"  # the wake-up that is taken if there are several
 GAPS = "hw.latency"
 SIZES = "dk.lat_ctx"
+LEAST_NS = 100_000_000  # of time from which it is taken how often something comes
 _TICKS = 2  # what takes more than so many times a usual interruption is a stall, not a tick
 
 
@@ -32,8 +35,10 @@ class Interruptions(NamedTuple):
 def part_costs(run: Run, load: str) -> tuple[PartCosts, list[PartCost]]:
     """Return what each part costs under a load, and where that comes from.
 
-    What was not measured under that load costs nothing, and its source says so.
+    What was not measured under that load costs nothing, and its source says so.  Where instructions
+    are counted, a second is taken for as many as the run says.
     """
+    run = _in_time(run)
     switch, switches = _switch(run, load)
     timer, timers = _timer(run, load, switch)
     interruptions = _interruptions(run, load)
@@ -104,6 +109,8 @@ def _tick(
     if interruptions is None:
         return None, _missing(INTERRUPTED, load)
     sizes, ns, result = interruptions
+    if ns < LEAST_NS:
+        return None, _too_short(ns, result)
     ticks = ns / tick_ns
     if sizes.counts.sum() < ticks / 2:
         share = sizes.mean * int(sizes.counts.sum()) / ns
@@ -128,6 +135,8 @@ def _stalls(
         sizes, looked, gaps = interruptions
     else:
         return None, 0.0, _missing(f"{GAPS} or {INTERRUPTED}", load)
+    if looked < LEAST_NS:
+        return None, 0.0, _too_short(looked, gaps)
     rare = sizes.values > longer
     number = int(sizes.counts[rare].sum())
     source = f"{count(number)} gaps, longer than ticks, in {trimmed(round(looked), 'ns')}, "
@@ -173,6 +182,32 @@ def _interruptions(run: Run, load: str) -> Interruptions | None:
 # ---- results ------------------------------------------------------------------------------------
 
 
+def _in_time(run: Run) -> Run:
+    """Return a run whose results are in ns."""
+    rate = run.target.detail.get("instructions_per_s")
+    if not isinstance(rate, int):
+        return run
+    scale = NS_PER_S / rate
+    return structs.replace(run, results=[_scaled(result, scale) for result in run.results])
+
+
+def _scaled(result: Result, scale: float) -> Result:
+    if result.unit != INSTRUCTIONS:
+        return result
+    figures = {
+        name: structs.replace(figure, value=figure.value * scale, unit="ns")
+        if figure.unit == INSTRUCTIONS and figure.value is not None
+        else figure
+        for name, figure in result.figures.items()
+    }
+    return structs.replace(
+        result, unit="ns", histogram=[(value * scale, n) for value, n in result.histogram],
+        p50=None if result.p50 is None else result.p50 * scale,
+        max=None if result.max is None else result.max * scale,
+        single=None if result.single is None else _scaled(result.single, scale), figures=figures,
+    )  # fmt: skip
+
+
 def distribution(result: Result) -> Distribution:
     """Return the samples of a result: what is too large for the histogram is its maximum."""
     rows = [(max(0, round(value)), n) for value, n in result.histogram if n]
@@ -202,6 +237,11 @@ def _usual(costs: Distribution) -> float:
 
 def _missing(names: str, load: str) -> str:
     return f"not measured: no {names} under load {load}"
+
+
+def _too_short(ns: float, result: Result) -> str:
+    least = trimmed(LEAST_NS, "ns")
+    return f"not measured: {trimmed(round(ns), 'ns')} of {_source(result)} are less than {least}"
 
 
 def _source(result: Result) -> str:

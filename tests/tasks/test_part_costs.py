@@ -125,3 +125,30 @@ def test_a_limit_and_a_cache() -> None:
     assert "with 4096 bytes" in sources["cache"].source
     later, _ = costs(**limits, **{"kernel.release": "6.12.0"})
     assert later.period == 0
+
+
+@pytest.mark.parametrize(("looked_ns", "measured"), [(0.99e8, False), (1.01e8, True)])
+def test_a_tenth_of_a_second_is_needed_to_know_how_often_something_comes(
+    looked_ns: float, *, measured: bool
+) -> None:
+    gaps = result(
+        "hw.latency", [(5000.0, 3)], figures={"looked at": Figure(value=looked_ns, unit="ns")}
+    )
+    parts, sources = costs(gaps)
+    assert sources["stalls"].measured == measured
+    assert (rows(parts.stall) == [(5000, 3)]) == measured
+    if not measured:
+        assert sources["stalls"].source == (
+            "not measured: 99 ms of hw.latency, n = 3 are less than 100 ms"
+        )
+
+
+def test_instructions_are_times_at_the_rate_of_their_run() -> None:
+    single = result("ctx.ballast", [(1000.0, 2)], unit="instructions")
+    run = Run(
+        run_id="r", created="2026-11-21T03:15:00+00:00", status="complete",
+        target=Target(name="qemu:linux-6.1", detail={"instructions_per_s": 62_500_000}),
+        results=[result("ctx.ballast", [(1.0, 2)], unit="instructions", single=single)],
+    )  # fmt: skip
+    parts, _ = part_costs(run, "heavy")
+    assert rows(parts.switch) == [(16_000, 2)]
