@@ -130,8 +130,7 @@ EXAMPLES = {
     "tasks": (
         "rtstone tasks new",
         "rtstone tasks check tasks.toml --costs-from last",
-        "rtstone tasks convert tasks.toml -o rt-app.json",
-        "sudo rtstone tasks from-trace 10 --pid 812 -o tasks.toml",
+        "rtstone tasks run tasks.toml --target qemu:freertos-a64",
     ),
     "simulate": (
         "rtstone simulate --policy rm,edf --tasks 10 --sets 200",
